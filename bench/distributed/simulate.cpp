@@ -48,7 +48,8 @@ Lists count_buckets(Borders<Key>& borders, const Lists& lists, std::uint64_t tot
                                  : sortium::distributed::stratum(s, mine, keys.size(), random[r])]);
   }
   costs.gathered_bytes += samples.size() * sizeof(Key);
-  borders.set_first_samples(std::move(samples));
+  std::ranges::sort(samples);
+  borders.set_first_samples(samples);
 
   const auto& boundaries = borders.boundaries();
   const auto bucket_of = [&](const Key& key) {

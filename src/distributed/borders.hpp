@@ -89,11 +89,17 @@ class Borders {
     return std::max<std::uint64_t>(for_few_ranks, 16 * targets_.size());
   }
 
-  // Sets boundaries() from the samples of all ranks, in any order.
-  void set_first_samples(std::vector<Key> samples);
+  // Sets boundaries() from the samples of all ranks, ascending.
+  void set_first_samples(std::span<const Key> samples);
   // The boundaries, ascending. Bucket b has the keys k with boundary[b - 1] <= k < boundary[b].
   [[nodiscard]] const std::vector<Key>& boundaries() const { return boundaries_; }
   [[nodiscard]] std::uint64_t buckets() const { return boundaries_.size() + 1; }
+  // True if the bucket's boundaries leave only one key.
+  [[nodiscard]] bool has_one_value(std::uint64_t bucket) const {
+    if (bucket == 0 || bucket == boundaries_.size()) return false;
+    Key next = boundaries_[bucket - 1];
+    return next.increment() && next == boundaries_[bucket];
+  }
 
   // Adds boundaries. `more` may have any order, and boundaries that are there.
   void add_boundaries(std::span<const Key> more);
@@ -104,10 +110,10 @@ class Borders {
   [[nodiscard]] const std::vector<std::uint64_t>& open_buckets() const { return open_buckets_; }
 
   // Adds boundaries around each border that is not exact; set_bucket_counts() must follow.
-  // `samples` are keys of the open buckets, of all ranks, in any order; all samples of a bucket
-  // stand for equally many records. `margin`: a border is at most so many samples from its
+  // `samples` are keys of the open buckets, of all ranks, ascending; all samples of a bucket stand
+  // for equally many records. `margin`: a border is at most so many samples from its
   // estimate. If it is not, there are more candidates. `counts` are those of set_bucket_counts().
-  void add_brackets(std::vector<Key> samples, std::span<const std::uint64_t> counts,
+  void add_brackets(std::span<const Key> samples, std::span<const std::uint64_t> counts,
                     std::uint64_t margin);
 
   [[nodiscard]] bool exact() const { return open_.empty(); }
@@ -151,14 +157,8 @@ class Borders {
   static std::uint64_t end_of(const Interval& i, std::span<const Key> sorted) {
     return i.has_high ? std::ranges::lower_bound(sorted, i.high) - sorted.begin() : sorted.size();
   }
-  // True if the bucket's boundaries leave only one key.
-  [[nodiscard]] bool has_one_value(std::uint64_t bucket) const {
-    if (bucket == 0 || bucket == boundaries_.size()) return false;
-    Key next = boundaries_[bucket - 1];
-    return next.increment() && next == boundaries_[bucket];
-  }
-  void add_bracket(const std::vector<Key>& samples, std::uint64_t target);
-  void add_quantiles(const std::vector<Key>& samples);
+  void add_bracket(std::span<const Key> samples, std::uint64_t target);
+  void add_quantiles(std::span<const Key> samples);
 
   std::vector<std::uint64_t> targets_;
   std::uint64_t total_;
@@ -173,7 +173,7 @@ class Borders {
 // a standard deviation of at most sqrt(samples * q * (1 - q)) samples; a bracket extends 3 standard
 // deviations to each side.
 template <class Key>
-void Borders<Key>::add_bracket(const std::vector<Key>& samples, std::uint64_t target) {
+void Borders<Key>::add_bracket(std::span<const Key> samples, std::uint64_t target) {
   const auto count = static_cast<double>(samples.size());
   const double q = static_cast<double>(target) / static_cast<double>(total_);
   const double error = 3 * std::sqrt(count * q * (1 - q)) + 1;
@@ -189,7 +189,7 @@ void Borders<Key>::add_bracket(const std::vector<Key>& samples, std::uint64_t ta
 // rank's part, and brackets would overlap. Four buckets for each rank leave a quarter of the
 // records as candidates.
 template <class Key>
-void Borders<Key>::add_quantiles(const std::vector<Key>& samples) {
+void Borders<Key>::add_quantiles(std::span<const Key> samples) {
   const std::uint64_t step = std::max<std::uint64_t>(samples.size() / (4 * targets_.size()), 1);
   for (std::uint64_t s = step; s < samples.size(); s += step) {
     boundaries_.push_back(samples[s]);
@@ -199,8 +199,7 @@ void Borders<Key>::add_quantiles(const std::vector<Key>& samples) {
 }
 
 template <class Key>
-void Borders<Key>::set_first_samples(std::vector<Key> samples) {
-  std::ranges::sort(samples);
+void Borders<Key>::set_first_samples(std::span<const Key> samples) {
   const auto count = static_cast<double>(samples.size());
   if (3 * std::sqrt(count) * static_cast<double>(targets_.size()) > count) {
     add_quantiles(samples);
@@ -219,9 +218,8 @@ void Borders<Key>::add_boundaries(std::span<const Key> more) {
 }
 
 template <class Key>
-void Borders<Key>::add_brackets(std::vector<Key> samples, std::span<const std::uint64_t> counts,
+void Borders<Key>::add_brackets(std::span<const Key> samples, std::span<const std::uint64_t> counts,
                                 std::uint64_t margin) {
-  std::ranges::sort(samples);
   std::vector<Key> added;
   std::uint64_t bucket = 0, before = 0;  // records in the buckets before `bucket`
   for (const auto& o : open_) {

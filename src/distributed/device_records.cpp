@@ -249,7 +249,7 @@ class RecordRun {
     SortedKeys<Reader> keys(r_.device, queue_, reader_, problem_, sorted_);
     std::vector<Key> samples;
     together(communicator_, bytes(), [&] { samples = keys.at(sample_positions()); });
-    borders_.set_first_samples(gather<Key>(communicator_, samples));
+    borders_.set_first_samples(gather_sorted(communicator_, std::move(samples)));
     Numbers begins;
     together(communicator_, bytes(), [&] {
       begins = keys.places(borders_.boundaries());

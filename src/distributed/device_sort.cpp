@@ -72,9 +72,7 @@ class Plans {
   const Plan& out_of_place(std::uint64_t count) { return plan(whole_sorts_, problem_, count); }
   // A partition of the input by at least so many boundaries.
   const Division& division(std::uint64_t count, std::uint64_t boundaries) {
-    const unsigned most = boundaries <= BoundaryPartition::few_boundaries
-                              ? BoundaryPartition::few_boundaries
-                              : BoundaryPartition::max_boundaries;
+    const unsigned most = BoundaryPartition::boundaries_of_kernels(boundaries);
     const auto key = std::pair(count, most);
     if (const auto kept = divisions_.find(key); kept != divisions_.end()) return kept->second;
     Problem p = problem_;
@@ -227,10 +225,9 @@ class DeviceSorter::Run {
       for (const auto rank : plans_.steps().ranks_at(queue_, operands_.keys_in, positions))
         mine.push_back({{rank}});
     });
-    auto samples = gather<Key>(communicator_, mine);
-    std::ranges::sort(samples);
+    const auto samples = gather_sorted(communicator_, std::move(mine));
     for (std::uint64_t rank = 0; rank < ranks; ++rank) add_splitters(samples, rank);
-    borders_.set_first_samples(std::move(samples));
+    borders_.set_first_samples(samples);
     borders_.add_boundaries(splitters_);
   }
 
@@ -320,7 +317,7 @@ class DeviceSorter::Run {
       samples = regular_samples();
     });
     // A regular sample's place among all samples is known to one sample for each rank.
-    borders_.add_brackets(gather<Key>(communicator_, samples), all_counts_,
+    borders_.add_brackets(gather_sorted(communicator_, std::move(samples)), all_counts_,
                           communicator_.size() + 2);
     together(communicator_, bytes(), [&] { divide_again(); });
     count_buckets();
@@ -375,7 +372,6 @@ class DeviceSorter::Run {
     begins_.back() = problem_.count;
   }
   void read_candidates() {
-    const KeyRank rank(problem_);
     std::vector<std::byte> keys;
     for (const auto b : borders_.open_buckets()) {
       const std::uint64_t count = bucket_count(b);
@@ -383,11 +379,30 @@ class DeviceSorter::Run {
       if (count != 0)
         queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
       first_candidate_.push_back(candidates_.size());
-      for (std::uint64_t i = 0; i < count; ++i) {
-        std::uint64_t key = 0;
-        std::memcpy(&key, keys.data() + i * key_bytes_, key_bytes_);
-        candidates_.push_back({{rank(key)}});
+      switch (key_bytes_) {
+        case 1:
+          add_candidates<std::uint8_t>(keys);
+          break;
+        case 2:
+          add_candidates<std::uint16_t>(keys);
+          break;
+        case 4:
+          add_candidates<std::uint32_t>(keys);
+          break;
+        default:
+          add_candidates<std::uint64_t>(keys);
       }
+    }
+  }
+  template <class Bits>
+  void add_candidates(std::span<const std::byte> keys) {
+    const KeyRank rank(problem_);
+    const std::size_t first = candidates_.size(), count = keys.size() / sizeof(Bits);
+    candidates_.resize(first + count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Bits key = 0;
+      std::memcpy(&key, keys.data() + i * sizeof key, sizeof key);
+      candidates_[first + i] = {{rank(key)}};
     }
   }
 
@@ -414,11 +429,13 @@ class DeviceSorter::Run {
     return begins_[static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
                                             boundaries_.begin())];
   }
-  // True if the splitters leave only one key in a slice of this rank's part.
-  [[nodiscard]] bool has_one_key(unsigned slice) const {
-    if (slice == 0 || slice + 1 >= slices_) return false;
-    Key next = splitter(communicator_.rank(), slice - 1);
-    return next.increment() && next == splitter(communicator_.rank(), slice);
+  // True if `count` records of the sorted part, from its record `begin` on, are in a bucket of one
+  // key.
+  [[nodiscard]] bool has_one_key(std::uint64_t begin, std::uint64_t count) const {
+    begin += report_.part.begin;
+    std::uint64_t bucket = 0, end = all_counts_[0];
+    while (end <= begin) end += all_counts_[++bucket];
+    return begin + count <= end && borders_.has_one_value(bucket);
   }
 
   [[nodiscard]] std::uint64_t received_records(const Numbers& received, unsigned slice) const {
@@ -427,10 +444,10 @@ class DeviceSorter::Run {
     return count;
   }
   void plan_slices(const Numbers& received) {
-    std::uint64_t scratch = 0;
-    for (unsigned slice = 0; slice < slices_; ++slice) {
-      const std::uint64_t count = received_records(received, slice);
-      if (count < 2 || has_one_key(slice)) continue;
+    std::uint64_t scratch = 0, begin = 0, count = 0;
+    for (unsigned slice = 0; slice < slices_; ++slice, begin += count) {
+      count = received_records(received, slice);
+      if (count < 2 || has_one_key(begin, count)) continue;
       const Plan& plan = plans_.in_place(count);
       scratch = std::max(scratch, plan.scratch_bytes());
       report_.local.algorithm = plan.algorithm().name;
@@ -454,7 +471,7 @@ class DeviceSorter::Run {
         exchange_column(values_, operands_.values_out, value_bytes_, from, to, sent, received,
                         slice);
       report_.exchange_seconds += watch.lap();
-      if (count > 1 && !has_one_key(slice)) {
+      if (count > 1 && !has_one_key(to, count)) {
         sort_in_place(elements(keys_out_, to, count, key_bytes_),
                       elements(operands_.values_out, to, count, value_bytes_), count);
         queue_.flush();

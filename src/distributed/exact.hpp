@@ -13,6 +13,35 @@
 
 namespace sortium::distributed {
 
+// Sorts keys that consist of a few ascending runs.
+template <class Key>
+void merge_runs(std::vector<Key>& keys) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 1; i < keys.size(); ++i)
+    if (keys[i] < keys[i - 1]) ends.push_back(i);
+  ends.push_back(keys.size());
+  const auto at = [&](std::size_t i) { return keys.begin() + static_cast<std::ptrdiff_t>(i); };
+  while (ends.size() > 1) {
+    std::vector<std::size_t> merged;
+    for (std::size_t r = 0; r < ends.size(); r += 2) {
+      const std::size_t last = std::min(r + 1, ends.size() - 1);
+      std::inplace_merge(at(r == 0 ? 0 : ends[r - 1]), at(ends[r]), at(ends[last]));
+      merged.push_back(ends[last]);
+    }
+    ends = std::move(merged);
+  }
+}
+
+// Returns the keys of all ranks, ascending. Every rank sorts its own keys before it sends them, so
+// that they need to be merged only.
+template <class Key>
+std::vector<Key> gather_sorted(Communicator& communicator, std::vector<Key> mine) {
+  std::ranges::sort(mine);
+  auto all = gather<Key>(communicator, mine);
+  merge_runs(all);
+  return all;
+}
+
 // Makes all borders exact. `candidates` are this rank's, sorted. Returns the number of histograms.
 template <class Key>
 unsigned refine(Communicator& communicator, Borders<Key>& borders, std::span<const Key> candidates,

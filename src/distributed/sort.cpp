@@ -95,7 +95,7 @@ class RankSort {
   std::vector<std::uint64_t> divide() {
     std::vector<Key> samples;
     partition_.sample(extent_.total, borders_.first_samples(), random_, samples);
-    borders_.set_first_samples(gather<Key>(communicator_, samples));
+    borders_.set_first_samples(gather_sorted(communicator_, std::move(samples)));
     together(communicator_, job_.bytes(), [&] { partition_.divide(borders_.boundaries()); });
     auto counts = partition_.counts();
     communicator_.all_reduce(counts, Reduction::sum);

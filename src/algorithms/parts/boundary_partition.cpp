@@ -16,6 +16,7 @@ namespace {
 struct PartitionParameters {
   unsigned work_group;  // work-items of a work-group, a power of two
   unsigned items;       // records of a work-item in a tile
+  unsigned resident;    // work-groups that share a compute unit
   unsigned digit_bits;  // log2 of the number of buckets
 
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const {
@@ -23,26 +24,28 @@ struct PartitionParameters {
         .problem(problem)
         .set("WG", work_group)
         .set("ITEMS", items)
+        .resident(resident, work_group)
         .set("DIGIT_BITS", digit_bits);
   }
 };
-
-constexpr unsigned most_items = 16;
 
 std::uint64_t record_bytes(const Problem& p) {
   return info(p.key).bytes + (p.payload == Payload::none ? 0 : p.value_bytes);
 }
 
-// With few buckets, tables are short, and a bucket is found in fewer steps.
-unsigned digit_bits_for(unsigned boundaries) {
-  return boundaries <= BoundaryPartition::few_boundaries ? 5 : 8;
-}
-
 }  // namespace
+
+// There are kernels for 4, 8, 32 and 256 buckets: fewer buckets are found and counted faster.
+unsigned BoundaryPartition::boundaries_of_kernels(std::uint64_t boundaries) {
+  for (const unsigned buckets : {4u, 8u, 32u})
+    if (boundaries < buckets) return buckets - 1;
+  return max_boundaries;
+}
 
 BoundaryPartition::BoundaryPartition(const Problem& problem, const Capabilities& device,
                                      unsigned boundaries, ScratchLayout& layout)
-    : problem_(problem), digit_bits_(digit_bits_for(boundaries)) {
+    : problem_(problem),
+      digit_bits_(static_cast<unsigned>(std::bit_width(boundaries_of_kernels(boundaries)))) {
   work_group_ = std::bit_floor(std::min(device.max_work_group, 256u));
   choose_items(device);
   const std::uint64_t tile = std::uint64_t{work_group_} * items_;
@@ -58,11 +61,16 @@ BoundaryPartition::BoundaryPartition(const Problem& problem, const Capabilities&
 
 void BoundaryPartition::choose_items(const Capabilities& device) {
   // As many records for each work-item as local memory and registers hold.
+  const std::uint64_t record = record_bytes(problem_);
+  const unsigned most_items = record <= 4 ? 16 : record <= 8 ? 12 : 8;
+  resident_ = record <= 4 ? 4 : record <= 8 ? 3 : 2;
   const std::uint64_t index = kernels::index_bytes(problem_.count), key = info(problem_.key).bytes;
+  const bool emulated = device.sub_group_words == SubGroupWords::emulated;
   const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, buckets() + 1) +
                               2 * buckets() * index + buckets() * key +
-                              2 * std::min<std::uint64_t>(work_group_, buckets()) * index + 64;
-  const std::uint64_t of_item = record_bytes(problem_) * work_group_;
+                              2 * std::min<std::uint64_t>(work_group_, buckets()) * index +
+                              (emulated ? 4 * work_group_ : 0) + 64;
+  const std::uint64_t of_item = record * work_group_;
   const std::uint64_t most =
       device.local_memory > fixed ? (device.local_memory - fixed) / of_item : 0;
   items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, most_items));
@@ -75,7 +83,7 @@ void BoundaryPartition::choose_items(const Capabilities& device) {
 
 void BoundaryPartition::build(Device& device, const Capabilities& capabilities) {
   const PartitionParameters parameters{
-      .work_group = work_group_, .items = items_, .digit_bits = digit_bits_};
+      .work_group = work_group_, .items = items_, .resident = resident_, .digit_bits = digit_bits_};
   module_ =
       kernels::build(device, capabilities,
                      {kernels::embedded::tile_ranks_cl, kernels::embedded::boundary_partition_cl},

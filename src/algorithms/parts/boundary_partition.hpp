@@ -14,8 +14,8 @@ namespace sortium {
 class BoundaryPartition {
  public:
   static constexpr unsigned max_boundaries = 255;
-  // Up to this many, the kernels have fewer buckets.
-  static constexpr unsigned few_boundaries = 31;
+  // The most boundaries that the kernels for so many (1 to max_boundaries) take.
+  [[nodiscard]] static unsigned boundaries_of_kernels(std::uint64_t boundaries);
 
   // For up to `boundaries` boundaries (1 to max_boundaries). Of the problem, types, order, count
   // and payload matter. Adds its scratch memory to `layout`. Throws Error(unsupported) if the
@@ -36,7 +36,7 @@ class BoundaryPartition {
   [[nodiscard]] std::uint64_t buckets() const { return std::uint64_t{1} << digit_bits_; }
 
   Problem problem_;
-  unsigned digit_bits_, work_group_ = 0, items_ = 0;
+  unsigned digit_bits_, work_group_ = 0, items_ = 0, resident_ = 0;
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
   ScratchLayout::Slice counts_, boundaries_;
   Scan scan_;
