@@ -83,7 +83,7 @@ inline void compile_distributed(const std::shared_ptr<CompilingDevice>& device) 
   for (Problem p : compiled_problems) {
     p.keys_out = true;
     compile_call(std::string(info(p.key).name), [&] {
-      for (const unsigned boundaries : {3u, 7u, 31u, 255u}) {
+      for (const unsigned boundaries : {3u, 7u, 15u, 31u, 255u}) {
         ScratchLayout layout;
         BoundaryPartition partition(p, device->info().claimed, boundaries, layout);
         partition.build(*device, device->info().claimed);

@@ -166,8 +166,7 @@ class MsdSorter final : public Sorter {
         device, capabilities, {msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl, msd_local_cl},
         shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
-    if (shape_.stretch.possible)
-      sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
+    if (shape_.stretch.alone) sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
@@ -358,7 +357,7 @@ class MsdSorter final : public Sorter {
                         {"aside_keys", passes_.buffers().pass(0, o).keys_out},
                         {"has_gap", std::uint32_t{two_digits}}};
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
-    if (shape_.stretch.possible) sort_stretched_buckets(queue, o, partitioned);
+    if (shape_.stretch.alone) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
   }
 

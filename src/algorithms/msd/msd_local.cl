@@ -16,6 +16,7 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of
                         // (msd_count.cl) in bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
+PARAMETER(STRETCHES_ALONE)  // 1: msd_local_stretched sorts stretched keys, which have more buckets
 
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
@@ -117,30 +118,33 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
 #else
 #define LOAD_VALUE_EARLY(at) LOAD_VALUE(at)
 #endif
-// Stores the key of the work-item's item i at index `at` of the bucket's output.
-#if STRETCHES
-#define UNSTRETCHED(key) (stretched ? unstretched_key(stretch, key) : (key))
-#else
-#define UNSTRETCHED(key) (key)
-#endif
+// SORTED_KEY is the key of the work-item's item i.
 #if KEEP_KEYS
-#define STORE_KEY(i, at, item) \
-  if (keys_out) keys_out[out + at] = mine->keys[POSITION(item)];
+#define SORTED_KEY(i, item) mine->keys[POSITION(item)]
 #elif GATHER_KEYS
-#define STORE_KEY(i, at, item) \
-  if (keys_out) keys_out[out + at] = key[i];
+#define SORTED_KEY(i, item) own_key[i]
 #elif COMPOSITE
-#define STORE_KEY(i, at, item) \
-  if (keys_out)                \
-    keys_out[out + at] =       \
-        UNSTRETCHED(KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros));
+#define SORTED_KEY(i, item) KEY_OF(bucket_order | (ukey_t)(item >> POSITION_BITS) << bins.zeros)
 #else
-#define STORE_KEY(i, at, item) keys_out[out + at] = UNSTRETCHED(KEY_OF(item));
+#define SORTED_KEY(i, item) KEY_OF(item)
 #endif
+// Stores the work-item's records. `key_out` is an expression of `key`.
+#define MAY_OMIT_KEYS (COMPOSITE || GATHER_KEYS || KEEP_KEYS)
+#define STORE_RECORDS(key_out)                   \
+  UNROLL                                         \
+  for (u32 i = 0; i < ITEMS; ++i) {              \
+    const u32 at = i * WG + t;                   \
+    if (i >= rows) continue;                     \
+    if (!MAY_OMIT_KEYS || keys_out) {            \
+      const ukey_t key = SORTED_KEY(i, item[i]); \
+      keys_out[out + at] = (key_out);            \
+    }                                            \
+    STORE_VALUE(at, item[i])                     \
+  }
 
 // Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
-// `out` of the output. `stretched`, a compile-time constant, is 1 if keys are stretched. The kernel
-// describes the other parameters.
+// `out` of the output. `stretched` is 1 if keys are stretched. The kernel describes the other
+// parameters.
 INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begin, u64 out,
                         u32 count, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -187,10 +191,6 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 #endif
 
   // Store.
-#if STRETCHES
-  stretch_t stretch;
-  if (stretched) load_stretch(stretched_by, &stretch);
-#endif
 #if ONE_LEAD && !LEAD_SORTS
   const u32 lead = back[spread_index(mine->sort.items[0])];
 #endif
@@ -199,18 +199,20 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
                lead_key = key_of_order(gather_order(lead_begin, lead));
 #endif
 #if GATHER_KEYS && !KEEP_KEYS
-  ukey_t key[ITEMS];
+  ukey_t own_key[ITEMS];
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[min(POSITION(item[i]), count - 1)];
+  for (u32 i = 0; i < ITEMS; ++i) own_key[i] = keys_in[min(POSITION(item[i]), count - 1)];
   barrier_all();  // keys_out may be keys_in
 #endif
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 at = i * WG + t;
-    if (i >= rows) continue;
-    STORE_KEY(i, at, item[i])
-    STORE_VALUE(at, item[i])
+#if STRETCHES
+  if (stretched) {  // a branch for all keys together: uniform lists pay for nothing
+    stretch_t stretch;
+    load_stretch(stretched_by, &stretch);
+    STORE_RECORDS(unstretched_key(stretch, key))
+    return;
   }
+#endif
+  STORE_RECORDS(key)
 }
 
 #if SETS_ASIDE
@@ -240,8 +242,8 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
-//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). If they are, only
-//                         msd_local_stretched sorts, else only msd_local
+//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). With
+//                         STRETCHES_ALONE, msd_local does nothing if they are
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
 //   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
@@ -258,11 +260,11 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   u64 begin = starts[group_id()];
   const u32 count = (u32)(starts[group_id() + 1] - begin), is_off = *skewed;
 #if STRETCHES
-  stretch_t stretch;
-  load_stretch(stretched_by, &stretch);
-  if (is_stretched(stretch)) return;
+  const u32 stretched = stretched_by[0];  // stretch_t::is
+#else
+  const u32 stretched = 0;
 #endif
-  if (is_off) return;
+  if (is_off || (stretched && STRETCHES_ALONE)) return;
 #if SETS_ASIDE
   const aside_head_t head = load_aside(aside);
   if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
@@ -273,10 +275,10 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift, 0, stretched_by);
+              begin_bit, low_bits, shift, stretched, stretched_by);
 }
 
-#if STRETCHES
+#if STRETCHES_ALONE
 // Sorts buckets of stretched keys, and turns these into keys. The parameters are those of
 // msd_local; `buckets` is the number of buckets without stretching. As many work-groups as run
 // concurrently.
@@ -289,7 +291,7 @@ void msd_local_stretched(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   LOCAL_STRUCT(msd_local_memory_t, mine);
   stretch_t stretch;
   load_stretch(stretched_by, &stretch);
-  if (*skewed != 0 || !is_stretched(stretch)) return;
+  if (*skewed != 0 || !stretch.is) return;
   for (u32 b = group_id(); b < buckets << stretch.more; b += group_count()) {
     const u64 begin = starts[b];
     const u32 count = (u32)(starts[b + 1] - begin);

@@ -545,7 +545,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     p.start_shift = pass + 1 == passes ? 0 : widths >> 8 & 255;
 #if STRETCHES
     p.stretch = stretch;
-    p.is_stretched = is_stretched(stretch_of_keys);
+    p.is_stretched = stretch_of_keys.is;
     if (pass + 1 == passes) {
       p.shift -= stretch_of_keys.more;
       p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;

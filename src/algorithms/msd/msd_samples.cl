@@ -682,27 +682,48 @@ INLINE void write_map(LOCAL msd_count_memory_t* mine, window_t w, u32 capacity, 
 
 #if STRETCHES
 // ---- Stretched keys ----
-// Chooses how keys are stretched whose sampled orders are from `least` to `largest`. With
-// `aligned`, the range is the block of 2^k orders that begins at a multiple of 2^k and has all
-// samples, so keys beyond the samples may be outside it. Without, the range is a 32nd wider than
-// the samples' or more.
-INLINE void choose_stretch(ukey_t least, ukey_t largest, u32 aligned, stretch_t* s) {
+// Choose how keys are stretched whose sampled orders are from `least` to `largest`, for the given
+// attempt. Return 0 if there is no such attempt.
+#if KEY_BITS == 64
+#define STRETCH_ATTEMPTS 2u
+// The first range has the width of a power of two and is a 32nd wider than the samples' or more.
+// The second one is the block of 2^k orders that begins at a multiple of 2^k and has all samples,
+// so keys beyond the samples may be outside it.
+INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
   const ukey_t all = (ukey_t) ~(ukey_t)0, apart = (ukey_t)(least ^ largest) | 1,
                span = largest - least;
-  u32 width = highest_bit(aligned ? apart : (ukey_t)(span | 1)) + 1;
-  if (!aligned && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
+  u32 width = highest_bit(attempt != 0 ? apart : (ukey_t)(span | 1)) + 1;
+  if (attempt == 0 && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
     ++width;
   s->up = min(KEY_BITS - width, (u32)STRETCH_MOST);
   s->more = STRETCH_MORE;
-  const ukey_t last = all >> s->up;  // distance of the range's last order from its first one
-  if (aligned)
-    s->least = least & (ukey_t)~last;
+  s->last = all >> s->up;
+  if (attempt != 0)
+    s->least = least & (ukey_t)~s->last;
   else
-    s->least = min((ukey_t)(least - min((ukey_t)((last - span) / 2), least)), (ukey_t)(all - last));
+    s->least =
+        min((ukey_t)(least - min((ukey_t)((s->last - span) / 2), least)), (ukey_t)(all - s->last));
+  return s->up != 0 || (s->more != 0 && attempt == 0);
 }
+#else
+#define STRETCH_ATTEMPTS 1u
+// The range is a 64th wider than the samples' at both ends, and at least so wide that the scale is
+// at most 2^STRETCH_MOST.
+INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
+  const u32 all = ~0u, margin = (largest - least) / 64 + 1, narrowest = all >> STRETCH_MOST;
+  s->least = least - min(margin, least);
+  s->last = max(largest + min(margin, all - largest) - s->least, narrowest);
+  s->least = min(s->least, all - s->last);
+  const u64 scale = ~(u64)0 / ((u64)s->last + 1);
+  s->times = (u32)(scale >> 32);
+  s->part = (u32)scale;
+  s->more = 0;
+  return s->last <= all - all / 16;
+}
+#endif
 
 INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
-  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(STRETCHED_BUCKETS)));
+  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(BUCKETS) - s.more));
 }
 
 // Returns 1 if the samples spread over the buckets of stretched keys, and sets *stretch. Contains
@@ -716,17 +737,20 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
     largest = max(largest, key_order(sample[i]));
   }
   find_edges(mine->edges, &least, &largest);
-  for (u32 aligned = 0; aligned < 2; ++aligned) {
+  for (u32 attempt = 0; attempt < STRETCH_ATTEMPTS; ++attempt) {
     stretch_t s;
-    choose_stretch(least, largest, aligned, &s);
-    if (s.up == 0 && (s.more == 0 || aligned)) continue;
+    s.is = 1;
+    if (!choose_stretch(least, largest, attempt, &s)) continue;
     u32 bucket[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(s, sample[i]);
     if (count_crowded(mine, bucket, SAMPLES, limits.crowd) != 0) continue;
+    const u32 coarse = highest_bit32(BUCKETS / COARSE) + s.more;
     UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(STRETCHED_BUCKETS / COARSE);
-    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse) != 0) continue;
+    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= coarse;
+    if (count_crowded(mine, bucket, SAMPLES, max(limits.coarse, limits.stretch_coarse << s.more)) !=
+        0)
+      continue;
     *stretch = s;
     return 1;
   }
@@ -806,8 +830,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   verdict_t v;
   v.skewed = v.mapped = v.ties = 0;
 #if STRETCHES
-  v.stretched = v.stretch.up = v.stretch.more = 0;
-  v.stretch.least = 0;
+  v.stretched = v.stretch.is = v.stretch.more = 0;
 #endif
 #if SAMPLES
   const u32 t = local_id();

@@ -353,17 +353,19 @@ Stretch choose_stretch(const Problem& p, const Capabilities& device, const Shape
   if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
       partition_sorts(p, shape) || shape.local.work_group == 0)
     return stretch;
-  // A range is up to twice as wide as the keys need. One bit more makes up for that.
+  // A range of 64-bit keys is up to twice as wide as the keys need. One bit more makes up for that.
   const auto bin_bits = static_cast<unsigned>(std::bit_width(shape.local.bins() - 1));
   const unsigned low_bits = key_bits(p) - shape.bits;
   const unsigned high_shift = shape.local.bin_shift >= 32 ? 33 : 1;
-  const bool has_more = shape.bits > digit_bits && shape.bits < most_leading_bits &&
-                        low_bits > bin_bits && shape.local.bin_shift >= high_shift;
+  const bool has_more = info(p.key).bytes == 8 && shape.bits > digit_bits &&
+                        shape.bits < most_leading_bits && low_bits > bin_bits &&
+                        shape.local.bin_shift >= high_shift;
   stretch.more = has_more ? 1 : 0;
   // The bits of a bucket's keys that differ must choose among all bins.
   if (low_bits < bin_bits + stretch.more) return {};
   stretch.most = low_bits - stretch.more - bin_bits;
   stretch.possible = stretch.most + stretch.more != 0;
+  stretch.alone = stretch.more != 0;
   stretch.groups = std::min<std::uint64_t>(
       shape.buckets(), std::uint64_t{device.compute_units} * shape.local.resident);
   return stretch;
@@ -469,6 +471,7 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("SPREAD_BITS", spread)
       .set("ONE_LEAD", int{spread != 0 && shape.bits >= spread})
       .set("STRETCHES", int{shape.stretch.possible})
+      .set("STRETCHES_ALONE", int{shape.stretch.alone})
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
   BinSortParameters{.work_group = work_group,
@@ -685,8 +688,7 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
                           1.0);
   // Uniform keys, as above, or less than the buckets allow: the largest bucket of a smooth curve is
   // as full as its range.
-  limits.stretch_coarse = std::max(
-      limits.coarse, clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0));
+  limits.stretch_coarse = clamped(stretch_fill * most_of_range, 1.0);
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);

@@ -132,9 +132,10 @@ struct Stretch {
   bool possible = false;
   unsigned more = 0;         // additional bits of a bucket's number
   unsigned most = 0;         // the most bits by which keys are shifted
-  std::uint64_t groups = 0;  // work-groups of the local sort
+  bool alone = false;        // the local sort of stretched keys is a launch of its own
+  std::uint64_t groups = 0;  // work-groups of that launch
 
-  static constexpr std::uint64_t bytes = 16;  // of a stretch_t in global memory
+  static constexpr std::uint64_t bytes = 32;  // of a stretch_t in global memory
 };
 
 struct Shape {

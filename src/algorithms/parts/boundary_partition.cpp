@@ -35,9 +35,9 @@ std::uint64_t record_bytes(const Problem& p) {
 
 }  // namespace
 
-// There are kernels for 4, 8, 32 and 256 buckets: fewer buckets are found and counted faster.
+// There are kernels for 4, 8, 16, 32 and 256 buckets: fewer buckets are found and counted faster.
 unsigned BoundaryPartition::boundaries_of_kernels(std::uint64_t boundaries) {
-  for (const unsigned buckets : {4u, 8u, 32u})
+  for (const unsigned buckets : {4u, 8u, 16u, 32u})
     if (boundaries < buckets) return buckets - 1;
   return max_boundaries;
 }

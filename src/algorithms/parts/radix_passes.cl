@@ -288,7 +288,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     p.spread = spread;
 #if STRETCHES
     p.stretch = stretch;
-    p.is_stretched = is_stretched(stretch_of_keys);
+    p.is_stretched = stretch_of_keys.is;
     if (p.last) {
       p.shift -= stretch_of_keys.more;
       p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;

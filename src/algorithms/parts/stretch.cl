@@ -1,56 +1,95 @@
 // "Order" is short for a key's order bits. Keys whose orders lie in a narrow range agree in their
 // leading bits, so a partition by leading bits uses few of its buckets. Therefore such keys are
-// *stretched*: each is replaced by the key whose order is
+// *stretched*: the range, which begins at `least`, is scaled to all orders. Each key is replaced by
+// the key whose order is
 //
-//   (order - least) << up
+//   32 bits:  floor((order - least) * scale), scale = 2^32 / width of the range, or a little less
+//   64 bits:  (order - least) << up
 //
-// The stretched keys sort as the keys do, they differ in their leading bits, and they can be turned
-// back. Only integers that are compared by all bits are stretched. msd_count chooses `least` and
-// `up` (msd_samples.cl); kernel files that use them are compiled with this file in front of them.
+// The scale is at least 1, so stretched keys sort as the keys do, and can be turned back. They
+// differ in their leading bits. A shift leaves up to half of the orders unused, but costs less:
+// products of 64-bit numbers have 128 bits. Only integers that are compared by all bits are
+// stretched. msd_count chooses the range (msd_samples.cl); kernel files that use it are compiled
+// with this file in front of them.
 
 PARAMETER(STRETCHES)  // 1: keys may be stretched
 
 typedef struct {
   ukey_t least;
+  ukey_t last;  // distance of the range's last order from its first one
+#if KEY_BITS == 64
   u32 up;
+#else
+  u32 times, part;  // the scale is times + part / 2^32
+#endif
   u32 more;  // a bucket's number has so many bits more than without stretching
+  u32 is;    // 1: keys are stretched
 } stretch_t;
 
 #if STRETCHES
-#define STRETCH_WORDS \
-  4u  // of a stretch_t in global memory; all of them 0 if keys are not stretched
+// Words of a stretch_t in global memory. All of them are 0 if keys are not stretched.
+#define STRETCH_WORDS 8u
 INLINE void load_stretch(GLOBAL const u32* words, stretch_t* s) {
-  s->up = words[0];
+  s->is = words[0];
   s->more = words[1];
   s->least = (ukey_t)words[2];
+  s->last = (ukey_t)words[4];
 #if KEY_BITS == 64
   s->least |= (ukey_t)words[3] << 32;
+  s->last |= (ukey_t)words[5] << 32;
+  s->up = words[6];
+#else
+  s->times = words[6];
+  s->part = words[7];
 #endif
 }
 INLINE void store_stretch(GLOBAL u32* words, stretch_t s) {
-  words[0] = s.up;
+  words[0] = s.is;
   words[1] = s.more;
   words[2] = (u32)s.least;
+  words[4] = (u32)s.last;
 #if KEY_BITS == 64
   words[3] = (u32)(s.least >> 32);
+  words[5] = (u32)(s.last >> 32);
+  words[6] = s.up;
+#else
+  words[6] = s.times;
+  words[7] = s.part;
 #endif
 }
 
-INLINE u32 is_stretched(stretch_t s) { return s.up != 0 || s.more != 0; }
+// The stretched order of the order at this distance from the range's first one.
+INLINE ukey_t scaled_up(stretch_t s, ukey_t distance) {
+#if KEY_BITS == 64
+  return distance << s.up;
+#else
+  return distance * s.times + (u32)((u64)distance * s.part >> 32);
+#endif
+}
+// The inverse of scaled_up.
+INLINE ukey_t scaled_down(stretch_t s, ukey_t order) {
+#if KEY_BITS == 64
+  return order >> s.up;
+#else
+  // order * width / 2^32, rounded down, is the distance or up to 2 less.
+  ukey_t distance = (ukey_t)(((u64)order * s.last + order) >> 32);
+  distance += scaled_up(s, distance) < order ? 1u : 0u;
+  return distance + (scaled_up(s, distance) < order ? 1u : 0u);
+#endif
+}
 
 INLINE ukey_t stretched_order(stretch_t s, ukey_t key) {
-  return (ukey_t)((ukey_t)(key_order(key) - s.least) << s.up);
+  return scaled_up(s, (ukey_t)(key_order(key) - s.least));
 }
-// Returns 1 if the key can be stretched: its order is in the range of width 2^(KEY_BITS - up) from
-// `least` on.
+// Returns 1 if the key can be stretched: its order is in the range.
 INLINE u32 in_stretch(stretch_t s, ukey_t key) {
-  return (ukey_t)(key_order(key) - s.least) <= (ukey_t)((ukey_t) ~(ukey_t)0 >> s.up);
+  return (ukey_t)(key_order(key) - s.least) <= s.last;
 }
 INLINE ukey_t stretched_key(stretch_t s, ukey_t key) {
   return key_of_order(stretched_order(s, key));
 }
 // The inverse of stretched_key.
 INLINE ukey_t unstretched_key(stretch_t s, ukey_t key) {
-  return key_of_order((ukey_t)((key_order(key) >> s.up) + s.least));
+  return key_of_order((ukey_t)(scaled_down(s, key_order(key)) + s.least));
 }
 #endif
