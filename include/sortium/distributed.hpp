@@ -68,6 +68,10 @@ class SORTIUM_API Communicator {
   virtual void exchange_on_device(Queue& queue, std::span<const Memory> send,
                                   std::span<const Memory> receive);
 
+  // True if kernels run at their full speed during exchange_on_device(). Then a DeviceSorter sorts
+  // some records while others arrive. All ranks return the same.
+  [[nodiscard]] virtual bool exchanges_beside_kernels() const { return false; }
+
   // Replaces each number by the sum or maximum of all ranks' numbers. All ranks pass equally many.
   virtual void all_reduce(std::span<std::uint64_t> numbers, Reduction reduction);
   // Replaces each number by the sum of the lower ranks' numbers.
@@ -202,8 +206,9 @@ template <ElementRange Records>
 struct DeviceOptions {
   Balance balance = Balance::kept;
   Method method{};  // of each rank's own sorts; stable, not partial
-  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: one slice, or up to
-  // 16 with a bound on memory. All ranks must pass the same number, up to 64.
+  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: up to 16 with a
+  // bound on memory; else up to 4 if Communicator::exchanges_beside_kernels(); else one. All ranks
+  // must pass the same number, up to 64.
   unsigned slices = 0;
   // The most device memory that the DeviceSorter may have beside the operands, on this rank; 0: no
   // bound. All ranks must give a bound, or none. For 2^20 records and more on each rank, 9/8 of the

@@ -199,6 +199,9 @@ class ThreadCommunicator final : public Communicator {
     if (!fits) throw_other_bytes();
   }
 
+  // Devices copy from each other without their compute units.
+  [[nodiscard]] bool exchanges_beside_kernels() const override { return true; }
+
  private:
   [[noreturn]] void throw_other_bytes() const {
     throw Error(
