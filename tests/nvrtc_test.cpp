@@ -3,10 +3,11 @@
 // local memory that the host provides; and every launch must pass the arguments that the kernel
 // declares. Conformance tests the results, on a GPU.
 //
-//   SORTIUM_REQUIRE_NVRTC=1  fail if NVRTC is not found, instead of skipping
-//   SORTIUM_NVRTC_CODE=FILE  append a hash of each module's machine code to FILE. A refactoring
-//   that
-//                            leaves this file unchanged (sorted) has changed no machine code.
+//   SORTIUM_REQUIRE_NVRTC=1   fail if NVRTC is not found, instead of skipping
+//   SORTIUM_TEST_OPTIMIZED=1  compile as for users, which takes more than twice as long
+//   SORTIUM_NVRTC_CODE=FILE   the same, and append a hash of each module's machine code to FILE. A
+//                             refactoring that leaves this file unchanged (sorted) has changed no
+//                             machine code.
 #include "device/nvrtc.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +49,8 @@ class CudaCompiler final : public CompilingDevice {
 
  protected:
   std::vector<std::byte> machine_code(const std::string& source) override {
-    auto code = cuda::compile_for(source, {arch});
+    const bool optimized = is_set("SORTIUM_TEST_OPTIMIZED") || is_set("SORTIUM_NVRTC_CODE");
+    auto code = cuda::compile_for(source, {arch}, optimized);
     note_code(code);
     return code;
   }

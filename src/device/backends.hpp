@@ -9,8 +9,10 @@ struct Found {
   std::vector<std::shared_ptr<Device>> devices;
   std::string why_none;
 };
+// The most arguments of a kernel.
+constexpr std::size_t most_arguments = 40;
 // Throws Error(invalid_argument) naming the kernel and the argument if the launch's arguments are
-// not those of the kernel's signature. Every backend's launch() calls it first.
+// not those of the kernel's signature, or too many. Every backend's launch() calls it first.
 void check_arguments(const Launch& launch);
 
 [[nodiscard]] Found find_opencl();

@@ -208,11 +208,8 @@ class CuQueue final : public Queue {
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} work-groups in a launch; CUDA allows 2^31 - 1", l.groups));
     const Current current(context_);
-    std::uint64_t values[32];
+    std::uint64_t values[backend::most_arguments];
     void* pointers[std::size(values)];
-    if (l.args.size() > std::size(values))
-      throw Error(ErrorCode::invalid_argument, fmt::format("{} kernel arguments; {} are allowed",
-                                                           l.args.size(), std::size(values)));
     for (std::size_t i = 0; i < l.args.size(); ++i) {
       values[i] = l.args[i].is_memory
                       ? address(l.args[i].memory)
@@ -492,7 +489,7 @@ class CuDevice final : public Device {
 
 }  // namespace
 
-std::vector<std::byte> cuda::compile_for(const std::string& source, Target to) {
+std::vector<std::byte> cuda::compile_for(const std::string& source, Target to, bool optimized) {
   std::string why;
   const Nvrtc* nvrtc = cuda::nvrtc(why);
   if (nvrtc == nullptr) throw Error(ErrorCode::unsupported, why);
@@ -512,10 +509,13 @@ std::vector<std::byte> cuda::compile_for(const std::string& source, Target to) {
   checked(nvrtc->create(&program, source.c_str(), "sortium.cu", 0, nullptr, nullptr),
           "nvrtcCreateProgram");
   const auto target = fmt::format("--gpu-architecture={}_{}", to.ptx ? "compute" : "sm", to.arch);
-  const char* options[] = {target.c_str(), "--std=c++17"};
+  std::vector<const char*> options{target.c_str(), "--std=c++17"};
+  int major = 0, minor = 0;
+  if (!optimized && nvrtc->version(&major, &minor) == success && major >= 13)
+    options.push_back("-Ofc=max");
   const Result result = [&] {
     const KeepSignalHandlers keep(reinterpret_cast<const void*>(nvrtc->compile));
-    return nvrtc->compile(program, static_cast<int>(std::size(options)), options);
+    return nvrtc->compile(program, static_cast<int>(options.size()), options.data());
   }();
   std::vector<std::byte> code;
   std::string log;

@@ -30,6 +30,9 @@ void check_arguments(const Launch& launch) {
     mismatch(kernel, fmt::format("{} arguments; it has {} ({})", launch.args.size(),
                                  parameters.size(), fmt::join(names, ", ")));
   }
+  if (parameters.size() > most_arguments)
+    mismatch(kernel,
+             fmt::format("{} arguments; {} are allowed", parameters.size(), most_arguments));
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Arg& given = launch.args[i];
     const auto& wanted = parameters[i];

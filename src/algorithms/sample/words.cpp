@@ -347,6 +347,7 @@ const ShortSort<Word>& short_sort() {
 
 template <class Word>
 void sort_words(Word* words, std::size_t count) {
+  if (count < 2) return;
   if (const auto& short_list = short_sort<Word>(); count <= short_list.most)
     return short_list.sort(words, count);
   hwy::VQSort(words, count, hwy::SortAscending());
@@ -389,7 +390,8 @@ using FloatOf = std::conditional_t<sizeof(Word) == 4, float, double>;
 template <class Word>
 bool copy_plain_floats(const Word* in, Word* out, std::size_t count) {
   HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
-  return count <= short_sort_of_floats<Word>().most &&
+  const std::size_t most = short_sort_of_floats<Word>().most;
+  return most != 0 && count <= most &&
          HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
 }
 template <class Word>
