@@ -1,5 +1,5 @@
-// SORTIUM_TEST_OLD_PROCESSOR=1: cpu:0 uses the instructions of a processor without AVX2. It then has
-// none of the sorts of x86-simd-sort, as on AMD's first processors with AVX-512.
+// SORTIUM_TEST_OLD_PROCESSOR=1: cpu:0 uses the instructions of a processor without AVX2. It then
+// has none of the sorts of x86-simd-sort, as on AMD's first processors with AVX-512.
 #include <hwy/targets.h>
 
 #include "support.hpp"

@@ -391,8 +391,7 @@ template <class Word>
 bool copy_plain_floats(const Word* in, Word* out, std::size_t count) {
   HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
   const std::size_t most = short_sort_of_floats<Word>().most;
-  return most != 0 && count <= most &&
-         HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
+  return most != 0 && count <= most && HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
 }
 template <class Word>
 void sort_plain_floats(Word* floats, std::size_t count) {
