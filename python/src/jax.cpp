@@ -139,11 +139,15 @@ ffi::Error sort_on_cuda(void* stream, std::int32_t ordinal, ffi::ScratchAllocato
     sortium::Operands operands{.keys_in = {x.untyped_data()}};
     (positions ? operands.values_out : operands.keys_out) = {result->untyped_data()};
     if (const std::uint64_t bytes = ready->plan->scratch_bytes(); bytes != 0) {
-      const auto memory = scratch.Allocate(bytes, 512);
+      // XLA refuses larger alignments than 16.
+      constexpr std::uintptr_t alignment = 512;
+      const auto memory = scratch.Allocate(bytes + alignment, 16);
       if (!memory)
         throw sortium::Error(sortium::ErrorCode::out_of_memory,
                              "XLA has no " + std::to_string(bytes) + " bytes for scratch memory");
-      operands.scratch = {*memory};
+      const auto address = reinterpret_cast<std::uintptr_t>(*memory);
+      operands.scratch = {
+          reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment)};
     }
     ready->plan->run(*ready->queue, operands);
   });
