@@ -5,16 +5,10 @@
 PARAMETER(RESIDENT)  // work-groups that share a compute unit
 
 // Up to 8 buckets: a work-item keeps the boundaries in registers and compares a key with each.
-#ifndef FEW_MOST
-#define FEW_MOST 3
-#endif
-#ifndef BALLOT_MOST
-#define BALLOT_MOST 3
-#endif
-#define FEW_BUCKETS (DIGIT_BITS <= FEW_MOST)
+#define FEW_BUCKETS (DIGIT_BITS <= 3)
 // Ballots rank the records; a lane counts for each bucket. With more buckets, additions in local
 // memory are faster: lanes then seldom add to the same word.
-#define RANK_BY_BALLOTS (DIGIT_BITS <= BALLOT_MOST && (1u << DIGIT_BITS) <= SG_LANES)
+#define RANK_BY_BALLOTS (FEW_BUCKETS && (1u << DIGIT_BITS) <= SG_LANES)
 
 #if FEW_BUCKETS
 #define BOUNDS_ARRAY(name) ukey_t name[RADIX - 1]
@@ -145,9 +139,7 @@ INLINE u32 rank_by_ballots(sub_group_t sg, u32 bucket, u32* count) {
   *count += popcount32(lanes_with(with, lane % RADIX));
   return earlier + popcount32(lanes_with(with, bucket) & ((1u << lane) - 1));
 }
-#endif
-
-#if RANK_BY_BALLOTS
+// The bin of records past the end: all other records of a tile come before those of this bin.
 #define PAST_END (RADIX - 1)
 #else
 #define PAST_END RADIX
