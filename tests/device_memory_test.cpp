@@ -5,8 +5,11 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <random>
 #include <sortium/verify.hpp>
 
+#include "algorithms/parts/boundary_partition.hpp"
+#include "distributed/exact.hpp"
 #include "distributed_cases.hpp"
 #include "expect_error.hpp"
 #include "faulty_device.hpp"
@@ -35,6 +38,67 @@ void run_on_device(unsigned ranks, const std::shared_ptr<Device>& named, const W
     const std::lock_guard lock(mutex);
     EXPECT_EQ(wrong, "");
   });
+}
+
+// Each number of boundaries has the kernels of the next power of two. The last tile is partial.
+TEST(BoundaryPartition, KeepsTheOrderInEachBucket) {
+  const auto& device = test_device();
+  const auto& found = capabilities(*device);
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  constexpr std::uint32_t count = 20'011, most_key = 3000;
+  std::mt19937 random(static_cast<unsigned>(run_seed()));
+  std::vector<std::uint32_t> keys(count), keys_out(count), positions(count);
+  for (auto& key : keys) key = random() % most_key;
+  const auto queue = device->make_queue();
+  const auto in = device->allocate(count * 4), out = device->allocate(count * 4),
+             values = device->allocate(count * 4);
+  queue->write(in->memory(), keys.data(), count * 4);
+  Problem p{.key = KeyType::u32, .count = count, .payload = Payload::positions};
+  p.keys_out = true;
+  for (const unsigned boundaries : {1, 3, 4, 7, 8, 15, 16, 31, 32, 255}) {
+    std::vector<std::uint64_t> bounds(boundaries);
+    for (auto& bound : bounds) bound = random() % (most_key + 100);
+    std::ranges::sort(bounds);
+    ScratchLayout layout;
+    BoundaryPartition partition(p, found, boundaries, layout);
+    partition.build(*device, found);
+    const auto scratch = device->allocate(layout.bytes());
+    const auto begins = partition.run(
+        *queue, {in->memory(), out->memory(), {}, values->memory(), scratch->memory()}, bounds, 0);
+    queue->read(keys_out.data(), out->memory(), count * 4);
+    queue->read(positions.data(), values->memory(), count * 4);
+
+    const auto bucket_of = [&](std::uint32_t key) {
+      return std::ranges::upper_bound(bounds, key) - bounds.begin();
+    };
+    std::vector<std::uint32_t> expected(count);
+    std::iota(expected.begin(), expected.end(), 0u);
+    std::ranges::stable_sort(expected, {}, [&](std::uint32_t i) { return bucket_of(keys[i]); });
+    EXPECT_EQ(positions, expected) << boundaries << " boundaries";
+    for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(keys_out[i], keys[expected[i]]);
+    for (std::size_t b = 0; b < begins.size(); ++b) {
+      const auto before = std::ranges::count_if(
+          keys, [&](std::uint32_t key) { return bucket_of(key) < static_cast<std::ptrdiff_t>(b); });
+      EXPECT_EQ(begins[b], static_cast<std::uint64_t>(before)) << boundaries << " boundaries";
+    }
+  }
+}
+
+TEST(MergeRuns, OfAnyNumber) {
+  std::mt19937 random(static_cast<unsigned>(run_seed()));
+  for (unsigned runs = 0; runs < 9; ++runs) {
+    std::vector<int> keys;
+    for (unsigned r = 0; r < runs; ++r) {
+      const std::size_t begin = keys.size();
+      for (unsigned length = random() % 50; length > 0; --length)
+        keys.push_back(static_cast<int>(random() % 20));
+      std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin), keys.end());
+    }
+    auto expected = keys;
+    std::ranges::sort(expected);
+    distributed::merge_runs(keys);
+    EXPECT_EQ(keys, expected) << runs << " runs";
+  }
 }
 
 class DeviceRanks : public testing::TestWithParam<unsigned> {};

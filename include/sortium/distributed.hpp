@@ -206,9 +206,9 @@ template <ElementRange Records>
 struct DeviceOptions {
   Balance balance = Balance::kept;
   Method method{};  // of each rank's own sorts; stable, not partial
-  // Slices of a rank's part, by keys: one is sorted while the next arrives. 0: up to 16 with a
-  // bound on memory; else up to 4 if Communicator::exchanges_beside_kernels(); else one. All ranks
-  // must pass the same number, up to 64.
+  // Slices of a rank's part, by keys: one is sorted while the next arrives. All ranks must pass the
+  // same number, up to 64. 0 selects up to 16 if max_bytes is not 0. Otherwise it selects one, or
+  // one for each 512 MiB of a rank up to 4, if Communicator::exchanges_beside_kernels().
   unsigned slices = 0;
   // The most device memory that the DeviceSorter may have beside the operands, on this rank; 0: no
   // bound. All ranks must give a bound, or none. For 2^20 records and more on each rank, 9/8 of the

@@ -139,7 +139,7 @@ ffi::Error sort_on_cuda(void* stream, std::int32_t ordinal, ffi::ScratchAllocato
     sortium::Operands operands{.keys_in = {x.untyped_data()}};
     (positions ? operands.values_out : operands.keys_out) = {result->untyped_data()};
     if (const std::uint64_t bytes = ready->plan->scratch_bytes(); bytes != 0) {
-      // XLA refuses larger alignments than 16.
+      // XLA refuses alignments over 16 bytes.
       constexpr std::uintptr_t alignment = 512;
       const auto memory = scratch.Allocate(bytes + alignment, 16);
       if (!memory)

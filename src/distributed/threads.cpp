@@ -199,7 +199,8 @@ class ThreadCommunicator final : public Communicator {
     if (!fits) throw_other_bytes();
   }
 
-  // Devices copy from each other without their compute units.
+  // Copy engines move the data, so kernels keep all compute units. Measured on H100s with NVLink;
+  // assumed for other devices.
   [[nodiscard]] bool exchanges_beside_kernels() const override { return true; }
 
  private:

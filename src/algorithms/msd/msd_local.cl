@@ -205,7 +205,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   barrier_all();  // keys_out may be keys_in
 #endif
 #if STRETCHES
-  if (stretched) {  // a branch for all keys together: uniform lists pay for nothing
+  if (stretched) {  // one branch around the loop, so that other lists keep their speed
     stretch_t stretch;
     load_stretch(stretched_by, &stretch);
     STORE_RECORDS(unstretched_key(stretch, key))
@@ -275,7 +275,7 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift, stretched, stretched_by);
+              begin_bit, low_bits, shift, STRETCHES_ALONE ? 0 : stretched, stretched_by);
 }
 
 #if STRETCHES_ALONE

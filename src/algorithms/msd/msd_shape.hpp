@@ -131,7 +131,7 @@ struct SampleLimits {
 struct Stretch {
   bool possible = false;
   unsigned more = 0;         // additional bits of a bucket's number
-  unsigned most = 0;         // the most bits by which keys are shifted
+  unsigned most = 0;         // log2 of the largest scale
   bool alone = false;        // the local sort of stretched keys is a launch of its own
   std::uint64_t groups = 0;  // work-groups of that launch
 

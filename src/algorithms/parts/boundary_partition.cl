@@ -6,8 +6,8 @@ PARAMETER(RESIDENT)  // work-groups that share a compute unit
 
 // Up to 8 buckets: a work-item keeps the boundaries in registers and compares a key with each.
 #define FEW_BUCKETS (DIGIT_BITS <= 3)
-// Ballots rank the records; a lane counts for each bucket. With more buckets, additions in local
-// memory are faster: lanes then seldom add to the same word.
+// 1: ballots rank the records, and lane b counts those of bucket b. From 16 buckets on, additions
+// in local memory are faster, because lanes seldom add to the same word (6.0 against 7.4 ms).
 #define RANK_BY_BALLOTS (FEW_BUCKETS && (1u << DIGIT_BITS) <= SG_LANES)
 
 #if FEW_BUCKETS
@@ -104,11 +104,9 @@ void partition_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts,
   for (u32 b = 0; b < RADIX - 1; ++b) local_add(&bins[b + 1], beyond[b]);
   if (begin < end && t == 0) bins[0] = (u32)(end - begin);
   barrier_local();
-  if (t <= used) {
-    const u32 in_bucket = bins[t] - (t < used ? bins[t + 1] : 0);
-    counts[(u64)t * group_count() + group_id()] = in_bucket;
-  } else if (t < RADIX) {
-    counts[(u64)t * group_count() + group_id()] = 0;
+  for (u32 b = t; b < RADIX; b += WG) {
+    const u32 beyond_next = b < used ? bins[b + 1] : 0;
+    counts[(u64)b * group_count() + group_id()] = b <= used ? bins[b] - beyond_next : 0;
   }
 #else
 #define COUNT_IN_BIN(key) count_in(bins, bucket_of(bounds, used, key));
@@ -120,32 +118,33 @@ void partition_count(GLOBAL const ukey_t* keys, GLOBAL index_t* counts,
 }
 
 #if RANK_BY_BALLOTS
-// The mask of the lanes whose bucket is `bucket`; with[k] is the mask of those whose bucket has
-// bit k.
-INLINE u32 lanes_with(const u32* with, u32 bucket) {
+// Returns the mask of the lanes whose bucket is `bucket`. has_bit[k] is the mask of the lanes whose
+// bucket has bit k set.
+INLINE u32 lanes_with(const u32* has_bit, u32 bucket) {
   u32 lanes = (u32)(((u64)1 << SG_LANES) - 1);
   UNROLL
-  for (u32 k = 0; k < DIGIT_BITS; ++k) lanes &= with[k] ^ ((bucket >> k & 1) - 1);
+  for (u32 k = 0; k < DIGIT_BITS; ++k) lanes &= has_bit[k] ^ ((bucket >> k & 1) - 1);
   return lanes;
 }
 
-// Returns how many of the sub-group's earlier records are in `bucket`: those of lower lanes, and
-// those of earlier calls, which *count has. Lane b counts for bucket b.
+// Returns the record's rank in `bucket` within the sub-group: by call, then by lane. *count in lane
+// b is the number of records of bucket b in earlier calls; this call updates it.
 INLINE u32 rank_by_ballots(sub_group_t sg, u32 bucket, u32* count) {
   const u32 lane = sg_lane(), earlier = sg_shuffle(sg, *count, bucket);
-  u32 with[DIGIT_BITS];
+  u32 has_bit[DIGIT_BITS];
   UNROLL
-  for (u32 k = 0; k < DIGIT_BITS; ++k) with[k] = sg_ballot(sg, bucket >> k & 1);
-  *count += popcount32(lanes_with(with, lane % RADIX));
-  return earlier + popcount32(lanes_with(with, bucket) & ((1u << lane) - 1));
+  for (u32 k = 0; k < DIGIT_BITS; ++k) has_bit[k] = sg_ballot(sg, bucket >> k & 1);
+  *count += popcount32(lanes_with(has_bit, lane % RADIX));
+  return earlier + popcount32(lanes_with(has_bit, bucket) & ((1u << lane) - 1));
 }
-// The bin of records past the end: all other records of a tile come before those of this bin.
+// Bin of positions past the end. With ballots it is the last bucket: these positions rank after its
+// records.
 #define PAST_END (RADIX - 1)
 #else
 #define PAST_END RADIX
 #endif
 
-// How many records the tile has that begins at index `tile`, and how to load its keys.
+// RECORDS_OF: the number of records of the tile at index `tile`. LOAD_KEYS loads them into key[].
 #define RECORDS_OF(tile) (part_end - (tile) < TILE ? (u32)(part_end - (tile)) : TILE)
 #define LOAD_KEYS(tile)                                                  \
   {                                                                      \
@@ -198,8 +197,7 @@ void partition_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 
   // Each sub-group has a contiguous piece of the tile; neighbouring lanes read neighbouring keys.
   // Past the end of the part, the address is clamped, so that whole and partial tiles take the same
-  // path without a branch. Records past the end are ranked after all others: by ballots as the last
-  // ones of the last bucket, else in bin RADIX.
+  // path without a branch.
   const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
   ukey_t key[ITEMS];
   if (part_begin < part_end) LOAD_KEYS(part_begin)

@@ -6,8 +6,8 @@
 //   32 bits:  floor((order - least) * scale), scale = 2^32 / width of the range, or a little less
 //   64 bits:  (order - least) << up
 //
-// The scale is at least 1, so stretched keys sort as the keys do, and can be turned back. They
-// differ in their leading bits. A shift leaves up to half of the orders unused, but costs less:
+// The scale is at least 1, so stretching keeps the order and can be inverted. Stretched keys differ
+// in their leading bits. A shift leaves up to half of the orders unused, but costs less:
 // products of 64-bit numbers have 128 bits. Only integers that are compared by all bits are
 // stretched. msd_count chooses the range (msd_samples.cl); kernel files that use it are compiled
 // with this file in front of them.
@@ -22,7 +22,7 @@ typedef struct {
 #else
   u32 times, part;  // the scale is times + part / 2^32
 #endif
-  u32 more;  // a bucket's number has so many bits more than without stretching
+  u32 more;  // additional bits of a bucket's number
   u32 is;    // 1: keys are stretched
 } stretch_t;
 
@@ -71,7 +71,8 @@ INLINE ukey_t scaled_down(stretch_t s, ukey_t order) {
 #if KEY_BITS == 64
   return order >> s.up;
 #else
-  // order * width / 2^32, rounded down, is the distance or up to 2 less.
+  // order * width / 2^32 is the distance or up to 2 less, because the scale and both products are
+  // rounded down.
   ukey_t distance = (ukey_t)(((u64)order * s.last + order) >> 32);
   distance += scaled_up(s, distance) < order ? 1u : 0u;
   return distance + (scaled_up(s, distance) < order ? 1u : 0u);
