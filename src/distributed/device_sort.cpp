@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <numeric>
 #include <optional>
-#include <sortium/capabilities.hpp>
 #include <sortium/distributed.hpp>
 #include <string>
 
@@ -17,10 +15,12 @@
 #include "../sort/validate.hpp"
 #include "agreement.hpp"
 #include "borders.hpp"
+#include "device_plans.hpp"
 #include "device_records.hpp"
 #include "device_steps.hpp"
 #include "exact.hpp"
 #include "extent.hpp"
+#include "slices.hpp"
 
 namespace sortium::distributed {
 
@@ -29,15 +29,6 @@ namespace {
 using Key = OrderKey<1>;
 using Numbers = std::vector<std::uint64_t>;
 
-// Slices of bounded memory, which make the scratch memory of a slice's sort at most an eighth of
-// the records.
-constexpr std::uint64_t least_slice_records = std::uint64_t{1} << 18;
-constexpr std::uint64_t most_chosen_slices = 16;
-// The default number of slices if exchanges and sorts overlap. The first exchange and the last sort
-// overlap with nothing. Four slices save 18 % on four H100s; lists of 2^28 keys lose with four.
-constexpr std::uint64_t least_overlapped_bytes = std::uint64_t{1} << 29;
-constexpr std::uint64_t most_overlapped_slices = 4;
-constexpr unsigned most_overlapped_boundaries = 31;  // the partition into more buckets is slower
 constexpr unsigned most_given_slices = 64;
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -46,90 +37,6 @@ constexpr unsigned most_given_slices = 64;
 
 Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count, unsigned bytes) {
   return m ? m.slice(begin * bytes, count * bytes) : Memory{};
-}
-
-// A partition of the input.
-struct Division {
-  BoundaryPartition partition;
-  std::uint64_t scratch_bytes;
-};
-
-// Plans and kernels for problems that differ in their count only. They are kept for the next sort.
-class Plans {
- public:
-  // Of the problem, the count does not matter.
-  Plans(std::shared_ptr<Device> device, const Problem& problem, Method method)
-      : device_(std::move(device)),
-        problem_(problem),
-        method_(std::move(method)),
-        steps_(device_, problem_) {
-    problem_.keys_out = true;
-  }
-
-  [[nodiscard]] DeviceSteps& steps() { return steps_; }
-  // A sort of received or partitioned records: positions are values by then.
-  const Plan& in_place(std::uint64_t count) {
-    Problem p = problem_;
-    if (p.payload == Payload::positions) p.payload = Payload::values;
-    return plan(sorts_, p, count);
-  }
-  // A sort of the input into other memory.
-  const Plan& out_of_place(std::uint64_t count) { return plan(whole_sorts_, problem_, count); }
-  // A partition of the input by at least so many boundaries.
-  const Division& division(std::uint64_t count, std::uint64_t boundaries) {
-    const unsigned most = BoundaryPartition::boundaries_of_kernels(boundaries);
-    const auto key = std::pair(count, most);
-    if (const auto kept = divisions_.find(key); kept != divisions_.end()) return kept->second;
-    Problem p = problem_;
-    p.count = count;
-    ScratchLayout layout;
-    const auto& found = capabilities(*device_);
-    BoundaryPartition partition(p, found, most, layout);
-    partition.build(*device_, found);
-    return divisions_.emplace(key, Division{std::move(partition), layout.bytes()}).first->second;
-  }
-  // Forgets plans if there are many. No reference to one may be in use.
-  void trim() {
-    constexpr std::size_t most_kept = 256;
-    if (sorts_.size() > most_kept) sorts_.clear();
-    if (whole_sorts_.size() > most_kept) whole_sorts_.clear();
-    if (divisions_.size() > most_kept) divisions_.clear();
-  }
-
- private:
-  const Plan& plan(std::map<std::uint64_t, Plan>& plans, Problem p, std::uint64_t count) {
-    if (const auto kept = plans.find(count); kept != plans.end()) return kept->second;
-    p.count = count;
-    return plans.emplace(count, Plan(device_, p, method_)).first->second;
-  }
-
-  std::shared_ptr<Device> device_;
-  Problem problem_;
-  Method method_;
-  DeviceSteps steps_;
-  std::map<std::uint64_t, Plan> sorts_, whole_sorts_;  // by count
-  std::map<std::pair<std::uint64_t, unsigned>, Division> divisions_;
-};
-
-// Returns how many slices a partition with at most `most` boundaries can make. The borders need
-// `of_borders` boundaries; each slice after the first needs one for each rank.
-std::uint64_t possible_slices(std::uint64_t most, std::uint64_t ranks, std::uint64_t of_borders) {
-  return of_borders < most ? 1 + (most - of_borders) / ranks : 1;
-}
-
-unsigned slices_of(const DeviceOptions& options, std::uint64_t total, std::uint64_t record_bytes,
-                   const Communicator& communicator) {
-  if (options.slices != 0) return options.slices;
-  const std::uint64_t ranks = communicator.size();
-  std::uint64_t slices = 1;
-  if (options.max_bytes != 0)  // up to four boundaries for a border
-    slices = std::min({total / ranks / least_slice_records, most_chosen_slices,
-                       possible_slices(BoundaryPartition::max_boundaries, ranks, 4 * ranks)});
-  else if (communicator.exchanges_beside_kernels())
-    slices =
-        std::min({total / ranks * record_bytes / least_overlapped_bytes, most_overlapped_slices,
-                  possible_slices(most_overlapped_boundaries, ranks, 2 * (ranks - 1))});
-  return static_cast<unsigned>(std::max<std::uint64_t>(slices, 1));
 }
 
 void validate(const Problem& p, const DeviceOptions& options, const Queue& queue, Device& device) {
@@ -444,8 +351,8 @@ class DeviceSorter::Run {
     return begins_[static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
                                             boundaries_.begin())];
   }
-  // True if records `begin` to `begin` + `count` of this rank's sorted part have one key, as far as
-  // the buckets' boundaries tell.
+  // Returns true if the buckets' boundaries show that `count` records from record `begin` of this
+  // rank's sorted part on have the same key.
   [[nodiscard]] bool has_one_key(std::uint64_t begin, std::uint64_t count) const {
     begin += report_.part.begin;
     std::uint64_t bucket = 0, end = all_counts_[0];

@@ -13,7 +13,7 @@
 
 namespace sortium::distributed {
 
-// Sorts keys that consist of a few ascending runs.
+// Sorts keys by merging their ascending runs, of which there should be few.
 template <class Key>
 void merge_runs(std::vector<Key>& keys) {
   std::vector<std::size_t> ends;

@@ -133,10 +133,10 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ =
-        kernels::build(device, capabilities,
-                       {key_map_cl, msd_set_aside_cl, stretch_cl, msd_samples_cl, msd_count_cl},
-                       count_shape_.defines(problem_, shape_));
+    count_module_ = kernels::build(device, capabilities,
+                                   {key_map_cl, msd_set_aside_cl, stretch_cl, msd_samples_cl,
+                                    msd_spread_cl, msd_make_map_cl, msd_verdict_cl, msd_count_cl},
+                                   count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }

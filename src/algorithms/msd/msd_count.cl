@@ -3,7 +3,8 @@
 // the keys' leading bits or, if keys are mapped, a number that key_map.cl computes. Two kernels:
 //   msd_start  clears memory and copies samples of the keys into one array
 //   msd_count  examines the samples, counts all keys, and finds where buckets begin
-// The files key_map.cl, msd_set_aside.cl and msd_samples.cl come before this one. Comments at the
+// The files key_map.cl, msd_set_aside.cl, stretch.cl, msd_samples.cl, msd_spread.cl,
+// msd_make_map.cl and msd_verdict.cl come before this one. Comments at the
 // kernels describe their inputs and outputs. "Order" is short for a key's order bits.
 
 PARAMETER(WG)        // work-items of a work-group of msd_count

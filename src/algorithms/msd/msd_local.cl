@@ -242,8 +242,8 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
-//   stretched_by          in, STRETCHES: how keys are stretched (stretch.cl). With
-//                         STRETCHES_ALONE, msd_local does nothing if they are
+//   stretched_by          in, STRETCHES: a stretch_t (stretch.cl). With STRETCHES_ALONE, msd_local
+//                         returns at once if it says that keys are stretched
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
 //   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside

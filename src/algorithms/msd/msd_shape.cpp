@@ -353,7 +353,8 @@ Stretch choose_stretch(const Problem& p, const Capabilities& device, const Shape
   if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
       partition_sorts(p, shape) || shape.local.work_group == 0)
     return stretch;
-  // A range of 64-bit keys is up to twice as wide as the keys need. One bit more makes up for that.
+  // The width of a range of 64-bit keys is a power of two, up to twice what the keys need. One more
+  // bit of a bucket's number makes up for that.
   const auto bin_bits = static_cast<unsigned>(std::bit_width(shape.local.bins() - 1));
   const unsigned low_bits = key_bits(p) - shape.bits;
   const unsigned high_shift = shape.local.bin_shift >= 32 ? 33 : 1;
@@ -688,7 +689,8 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
                           1.0);
   // Uniform keys, as above, or less than the buckets allow: the largest bucket of a smooth curve is
   // as full as its range.
-  limits.stretch_coarse = clamped(stretch_fill * most_of_range, 1.0);
+  limits.stretch_coarse = std::max(
+      limits.coarse, clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0));
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);

@@ -3,13 +3,14 @@
 // *stretched*: the range, which begins at `least`, is scaled to all orders. Each key is replaced by
 // the key whose order is
 //
-//   32 bits:  floor((order - least) * scale), scale = 2^32 / width of the range, or a little less
+//   32 bits:  floor((order - least) * scale), where the scale is 2^32 / width of the range, rounded
+//             down to 32 fraction bits
 //   64 bits:  (order - least) << up
 //
 // The scale is at least 1, so stretching keeps the order and can be inverted. Stretched keys differ
 // in their leading bits. A shift leaves up to half of the orders unused, but costs less:
 // products of 64-bit numbers have 128 bits. Only integers that are compared by all bits are
-// stretched. msd_count chooses the range (msd_samples.cl); kernel files that use it are compiled
+// stretched. msd_count chooses the range (msd_verdict.cl); kernel files that use it are compiled
 // with this file in front of them.
 
 PARAMETER(STRETCHES)  // 1: keys may be stretched
@@ -27,7 +28,8 @@ typedef struct {
 } stretch_t;
 
 #if STRETCHES
-// Words of a stretch_t in global memory. All of them are 0 if keys are not stretched.
+// The number of 32-bit words of a stretch_t in global memory. They are all 0 if keys are not
+// stretched.
 #define STRETCH_WORDS 8u
 INLINE void load_stretch(GLOBAL const u32* words, stretch_t* s) {
   s->is = words[0];
@@ -82,7 +84,7 @@ INLINE ukey_t scaled_down(stretch_t s, ukey_t order) {
 INLINE ukey_t stretched_order(stretch_t s, ukey_t key) {
   return scaled_up(s, (ukey_t)(key_order(key) - s.least));
 }
-// Returns 1 if the key can be stretched: its order is in the range.
+// Returns 1 if the key's order is in the range. Other keys cannot be stretched.
 INLINE u32 in_stretch(stretch_t s, ukey_t key) {
   return (ukey_t)(key_order(key) - s.least) <= s.last;
 }

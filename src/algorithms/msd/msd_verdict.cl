@@ -1,0 +1,213 @@
+// msd: reaches the verdict from the samples, and finds the bucket of a key by it. The files
+// msd_samples.cl, msd_spread.cl and msd_make_map.cl come before this one. "Order" is short for a
+// key's order bits.
+
+#if STRETCHES
+// ---- Stretched keys ----
+// choose_stretch sets *s for keys whose sampled orders are from `least` to `largest`. It returns 0
+// if this attempt would not spread them better than their leading bits do.
+#if KEY_BITS == 64
+#define STRETCH_ATTEMPTS 2u
+// The first range has the width of a power of two and is a 32nd wider than the samples' or more.
+// The second one is the block of 2^k orders that begins at a multiple of 2^k and has all samples,
+// so keys beyond the samples may be outside it.
+INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
+  const ukey_t all = (ukey_t) ~(ukey_t)0, apart = (ukey_t)(least ^ largest) | 1,
+               span = largest - least;
+  u32 width = highest_bit(attempt != 0 ? apart : (ukey_t)(span | 1)) + 1;
+  if (attempt == 0 && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
+    ++width;
+  s->up = min(KEY_BITS - width, (u32)STRETCH_MOST);
+  s->last = all >> s->up;
+  if (attempt != 0)
+    s->least = least & (ukey_t)~s->last;
+  else
+    s->least =
+        min((ukey_t)(least - min((ukey_t)((s->last - span) / 2), least)), (ukey_t)(all - s->last));
+  return s->up != 0 || (STRETCH_MORE != 0 && attempt == 0);
+}
+#else
+#define STRETCH_ATTEMPTS 1u
+// The range is a 64th wider than the samples' at both ends, and at least so wide that the scale is
+// at most 2^STRETCH_MOST.
+INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
+  const u32 all = ~0u, margin = (largest - least) / 64 + 1, narrowest = all >> STRETCH_MOST;
+  s->least = least - min(margin, least);
+  s->last = max(largest + min(margin, all - largest) - s->least, narrowest);
+  s->least = min(s->least, all - s->last);
+  const u64 scale = ~(u64)0 / ((u64)s->last + 1);
+  s->times = (u32)(scale >> 32);
+  s->part = (u32)scale;
+  return s->last <= all - all / 16;  // a wider range would fill buckets by 6 % less, or nothing
+}
+#endif
+
+INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
+  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(STRETCHED_BUCKETS)));
+}
+
+// Returns 1 if the samples spread over the buckets of stretched keys, and sets *stretch. Contains
+// barriers.
+INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, limits_t limits,
+                       stretch_t* stretch) {
+  ukey_t least = (ukey_t) ~(ukey_t)0, largest = 0;
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) {
+    least = min(least, key_order(sample[i]));
+    largest = max(largest, key_order(sample[i]));
+  }
+  find_edges(mine->edges, &least, &largest);
+  for (u32 attempt = 0; attempt < STRETCH_ATTEMPTS; ++attempt) {
+    stretch_t s;
+    s.is = 1;
+    s.more = STRETCH_MORE;
+    if (!choose_stretch(least, largest, attempt, &s)) continue;
+    u32 bucket[SAMPLES];
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(s, sample[i]);
+    if (count_crowded(mine, bucket, SAMPLES, limits.crowd) != 0) continue;
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(STRETCHED_BUCKETS / COARSE);
+    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse) != 0) continue;
+    *stretch = s;
+    return 1;
+  }
+  return 0;
+}
+#endif
+
+// ---- The count's buckets by leading bits ----
+#if SPREAD_BITS
+INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
+#if BUCKET_BITS >= SPREAD_BITS
+  const u32 low = (u32)(order >> (KEY_BITS - 32)) & ((1u << LEAD_LOW) - 1);
+  return ((entry >> 8) + (low >> (entry & 31))) & (BUCKETS - 1);
+#else
+  return (u32)(spread_order(order, entry) >> shift) & (BUCKETS - 1);
+#endif
+}
+#endif
+
+// Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, WITH_PIVOTS if the map
+// has pivots, or STRETCHED. If the key cannot be stretched, sets *others to 1. If the key is mapped
+// and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not mapped and may
+// be a zero or NaN that ties, or if its lead has no spread orders, sets *others to 1 and returns a
+// meaningless number.
+#define WITH_PIVOTS 2
+#define STRETCHED 3
+INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verdict_t v, u32 mapped,
+                     u32* others) {
+#if STRETCHES
+  if (mapped == STRETCHED) {
+    if (!in_stretch(v.stretch, key)) *others = 1;
+    return stretched_bucket(v.stretch, key);
+  }
+#endif
+#if MAPS
+  if (mapped) {
+#if TIES_MATTER
+    if (key_ties(key)) *others = 1;
+#endif
+    return bucket_of_order(&mine->map, v.window, key_order(key), mapped == WITH_PIVOTS);
+  }
+#endif
+#if SPREAD_BITS
+  const ukey_t order = untied_order(key);
+  const u32 entry = mine->spread[spread_index(order)];
+#if SETS_ASIDE
+  if (entry >= HAS_CLASS) *others = 1;
+#else
+  if (entry >= HAS_CLASS && (entry == SPREAD_NONE || key_ties(key))) *others = 1;
+#endif
+  return bucket_of_spread(order, entry, shift);
+#else
+  return key_digit(key, shift, BUCKETS - 1);
+#endif
+}
+
+#if SETS_ASIDE
+// Like bucket_of, but accepts any key. If the key is set aside, counts it in *members and returns
+// NO_BUCKET. If its lead has no spread orders, sets *misfits to 1.
+INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
+                           u32* misfits) {
+  if (has_class(key)) {
+    *members += is_nan(key) ? ONE_NAN : ONE_ZERO;
+    return NO_BUCKET;
+  }
+  const ukey_t order = untied_order(key);
+  const u32 entry = mine->spread[spread_index(order)];
+  if (entry == SPREAD_NONE) *misfits = 1;
+  return bucket_of_spread(order, entry & ~HAS_CLASS, shift);
+}
+#endif
+
+// ---- The verdict ----
+// By pointer: the simulator Oclgrind cannot inline a function that returns so large a structure.
+INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
+                  limits_t limits, GLOBAL u32* spread, GLOBAL u32* back, verdict_t* verdict) {
+  verdict_t v;
+  v.skewed = v.mapped = v.ties = 0;
+#if STRETCHES
+  v.stretched = v.stretch.is = v.stretch.more = 0;
+#endif
+#if SAMPLES
+  const u32 t = local_id();
+  u32 spreads = 1, repeats = 0, members = 0, others = 0;
+  ukey_t sample[SAMPLES];
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
+#if KEY_FLOAT
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) v.ties |= key_ties(sample[i]);
+#endif
+#if SPREAD_BITS
+  count_parts(mine, sample);
+  spreads = make_spread(mine, spread, back, limits.lead);
+#endif
+#if TELLS_REPEATS
+  repeats = count_repeats(mine, sample);
+  spreads = repeats <= limits.repeats;
+#endif
+  if (spreads) {
+    u32 bucket[SAMPLES];
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i)
+#if SETS_ASIDE
+      bucket[i] = bucket_or_class(mine, sample[i], shift, &members, &others);
+#else
+      bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
+#endif
+    spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd) == 0;
+#if MAPS || SPREAD_BITS || STRETCHES
+    // A bucket has few samples, which tell little. Many buckets together tell more.
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i)
+      if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
+    if (spreads) spreads = count_crowded(mine, bucket, SAMPLES, limits.coarse) == 0;
+#endif
+#if SPREAD_BITS && !SETS_ASIDE
+    index_t all_others;
+    wg_scan_add(mine->scratch, WG, others, &all_others);
+    if (all_others != 0) spreads = 0;  // keys that tie
+#endif
+  }
+#if STRETCHES
+  if (!spreads && repeats <= limits.repeats)
+    spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
+#endif
+#if MAPS
+  if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
+#endif
+  if (!spreads) {
+    v.skewed = 1;
+#if FEW_DIGITS
+#if SPREAD_BITS  // for floats, repeated keys matter only for the sort of keys that do not spread
+    repeats = count_repeats(mine, sample);
+#endif
+    if (digits_are_few(mine, sample, limits.few_agree) || repeats > limits.few_repeats)
+      v.skewed = FEW_DIGITS;
+#endif
+  }
+#endif
+  *verdict = v;
+}
