@@ -53,6 +53,22 @@ inline void compile_records(const std::shared_ptr<CompilingDevice>& device) {
   }
 }
 
+// Long lists of records, which are sorted by the bits in which they differ.
+inline void compile_varying_records(const std::shared_ptr<CompilingDevice>& device) {
+  const std::vector<Field> key{{0, 0, KeyType::f32, Order::descending, NanOrder::first},
+                               {0, 4, FieldType::bytes(11), Order::descending},
+                               {1, 0, KeyType::i16},
+                               {1, 2, KeyType::f64}};
+  for (const unsigned position_bytes : {0u, 8u})
+    compile_call("records by the bits that differ", [&] {
+      const RecordPlan plan(device, {.count = 1u << 20,
+                                     .columns = {{15}, {10, Moved::out}, {3}},
+                                     .key = key,
+                                     .position_bytes = position_bytes});
+      EXPECT_EQ(plan.word_bits(), (std::vector<unsigned>{64, 64, 64, 8}));
+    });
+}
+
 inline void compile_companions(const std::shared_ptr<CompilingDevice>& device) {
   for (const Problem& p :
        {Problem{.key = KeyType::u32, .count = few},
@@ -101,6 +117,7 @@ inline void compile_distributed(const std::shared_ptr<CompilingDevice>& device) 
 
 inline void compile_all_calls(const std::shared_ptr<CompilingDevice>& device) {
   compile_records(device);
+  compile_varying_records(device);
   compile_companions(device);
   compile_distributed(device);
   EXPECT_GT(device->compilations, 50u);

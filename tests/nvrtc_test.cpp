@@ -130,6 +130,7 @@ class NvrtcCalls : public NvrtcProgram {
 
 TEST_F(NvrtcCalls, Records) {
   compile_records(device);
+  compile_varying_records(device);
   EXPECT_GT(device->compilations, 40u);
 }
 TEST_F(NvrtcCalls, Companions) {

@@ -9,6 +9,7 @@
 
 #include "expect_error.hpp"
 #include "keys.hpp"
+#include "sort/device_ties.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -167,7 +168,7 @@ Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& colum
 }
 
 // Columns with few distinct values in each field, special ones included, so that every field
-// decides some comparisons.
+// decides some comparisons. Long lists of an odd seed have many distinct values.
 std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
   Random random(seed);
   std::vector<Bytes> columns;
@@ -176,7 +177,8 @@ std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
     for (auto& b : columns.back()) b = static_cast<std::byte>(random.next());
   }
   for (const auto& f : p.key) {
-    std::vector<Bytes> some(5, Bytes(f.type.size()));
+    const bool many = p.count >= 1u << 16 && seed % 2 != 0;
+    std::vector<Bytes> some(many ? 30'000 : 5, Bytes(f.type.size()));
     for (auto& value : some) {
       if (f.type.kind() == FieldType::Kind::number) {
         const auto special = special_keys(f.type.key());
@@ -558,7 +560,7 @@ TEST(Records, WordsAreAsFewAsTheirBitsNeed) {
 // Keys of several words, each with few distinct ones. cpu:0 sorts groups that tie by the next word:
 // here groups of all sizes, from two records to more than one thread sorts.
 TEST(Records, GroupsThatTie) {
-  if (!on_host()) GTEST_SKIP() << "other devices sort all records by each word";
+  if (!on_host()) GTEST_SKIP() << "other devices have tests of their own";
   const std::vector<std::uint64_t> sizes{97, 4097, 200'003};
   RecordProblem p{.columns = {{60, Moved::out}, {4, Moved::in_place}}};
   for (unsigned f = 0; f < 6; ++f)
@@ -571,6 +573,96 @@ TEST(Records, GroupsThatTie) {
   p.key = {{0, 1, FieldType::i128()}, {0, 20, FieldType::bytes(31), Order::descending}};
   p.position_bytes = 4;
   expect_sorted(p, "wide numbers and strings", few_counts());
+}
+
+// Long lists on devices: the bits in which records differ become words, and records that tie are
+// sorted by the next word. The odd sizes have few distinct values in each field.
+TEST(Records, BitsThatDiffer) {
+  if (on_host()) GTEST_SKIP() << "cpu:0 sorts by all bits";
+  if (is_set("SORTIUM_TEST_SMALL")) GTEST_SKIP() << "such lists are long";
+  const bool of_gpu = capabilities(*test_device()).kind == DeviceKind::gpu;
+  const std::vector<std::uint64_t> sizes{of_gpu ? 1u << 19 : 1u << 16, of_gpu ? 600'001u : 70'001u};
+  const std::vector<Field> three{
+      {0, 0, KeyType::f32, Order::descending}, {1, 0, KeyType::u16}, {2, 0, KeyType::u64}};
+  expect_sorted({.columns = {{4, Moved::out}, {2, Moved::out}, {8, Moved::out}}, .key = three},
+                "columns that are the key", sizes);
+  expect_sorted({.columns = {{4}, {2}, {8}, {3}}, .key = three, .position_bytes = 8},
+                "the same in place, with another column and positions", sizes);
+  expect_sorted({.columns = {{8}}, .key = {{0, 4, KeyType::i32}, {0, 0, KeyType::u32}}},
+                "records that are one word", sizes);
+  expect_sorted({.columns = {{8, Moved::out}, {8, Moved::out}},
+                 .key = {{0, 4, KeyType::i32}, {0, 0, KeyType::u32}}},
+                "a value moves with a word", sizes);
+  expect_sorted({.columns = {{8, Moved::no}, {12}}, .key = {{0, 1, FieldType::bytes(5)}}},
+                "a word with another column", sizes);
+  expect_sorted(
+      {.columns = {{33, Moved::out}}, .key = {{0, 1, FieldType::bytes(32), Order::descending}}},
+      "strings of four words", sizes);
+  expect_sorted({.columns = {{24}},
+                 .key = {{0, 8, FieldType::i128(), Order::descending},
+                         {0, 0, KeyType::f64, {}, NanOrder::first, ZeroOrder::distinct}}},
+                "three words", sizes);
+  expect_sorted({.columns = {{6, Moved::out}, {7, Moved::no}},
+                 .key = {{1, 1, KeyType::f16, Order::descending, NanOrder::bits},
+                         {0, 0, KeyType::i16},
+                         {1, 3, KeyType::u32, {}, {}, {}, 3, 29},
+                         {0, 2, KeyType::f32, {}, NanOrder::first}}},
+                "bits of fields", sizes);
+}
+
+// The same steps for few records, so that a simulator can run their kernels. The host sorts by the
+// first word in place of a plan.
+TEST(Records, BitsThatDifferOfFewRecords) {
+  if (on_host()) GTEST_SKIP() << "cpu:0 sorts by all bits";
+  const auto& device = test_device();
+  const auto& c = capabilities(*device);
+  RecordProblem p{.count = 97,
+                  .columns = {{16, Moved::out}, {4, Moved::out}},
+                  .key = {{0, 0, FieldType::bytes(16)}, {1, 0, KeyType::f32, Order::descending}}};
+  for (const std::uint64_t seed : {1, 2}) {
+    const auto columns = make_columns(p, seed);
+    VaryingKey key(p, 4);
+    TieSteps steps(p.count, 4, key.words(), c);
+    key.build(*device, c);
+    const DeviceTies ties(device, steps);
+    const auto queue = device->make_queue();
+    const auto array = [&](std::uint64_t bytes) { return device->allocate(bytes); };
+    const auto strings = array(p.count * 16), floats = array(p.count * 4),
+               table = array(key.table_bytes()), words = array(p.count * 8),
+               positions = array(p.count * 4), scratch = array(steps.layout.bytes()),
+               strings_out = array(p.count * 16), floats_out = array(p.count * 4);
+    queue->write(strings->memory(), columns[0].data(), columns[0].size());
+    queue->write(floats->memory(), columns[1].data(), columns[1].size());
+    const Memory in[] = {strings->memory(), floats->memory()};
+    key.pack(*queue, in, table->memory(), words->memory());
+
+    Numbers host_words(p.count), sorted_words;
+    queue->read(host_words.data(), words->memory(), p.count * 8);
+    std::vector<std::uint32_t> order(p.count);
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return host_words[i]; });
+    for (const auto i : order) sorted_words.push_back(host_words[i]);
+    queue->write(words->memory(), sorted_words.data(), p.count * 8);
+    queue->write(positions->memory(), order.data(), p.count * 4);
+    ties.enqueue(*queue, key, in, table->memory(), words->memory(), positions->memory(),
+                 scratch->memory());
+    key.unpack(*queue, 0, in[0], strings_out->memory(), words->memory(), positions->memory(),
+               table->memory());
+    key.unpack(*queue, 1, in[1], floats_out->memory(), words->memory(), positions->memory(),
+               table->memory());
+
+    std::vector<std::uint32_t> got(p.count);
+    Bytes got_strings(p.count * 16), got_floats(p.count * 4);
+    queue->read(got.data(), positions->memory(), p.count * 4);
+    queue->read(got_strings.data(), strings_out->memory(), got_strings.size());
+    queue->read(got_floats.data(), floats_out->memory(), got_floats.size());
+    const auto should = sorted_positions(p, columns);
+    for (std::uint64_t i = 0; i < p.count; ++i) {
+      ASSERT_EQ(got[i], should[i]) << "seed " << seed << ", record " << i;
+      ASSERT_EQ(std::memcmp(&got_strings[i * 16], &columns[0][should[i] * 16], 16), 0);
+      ASSERT_EQ(std::memcmp(&got_floats[i * 4], &columns[1][should[i] * 4], 4), 0);
+    }
+  }
 }
 
 TEST(Records, EverySizeOfRecord) {

@@ -123,7 +123,8 @@ struct RecordOperands {
 // after the other from the least significant (Knuth, The Art of Computer Programming, volume
 // 3, 5.2.5: distribution from the right), each by a stable Plan that moves the records' positions.
 // On cpu:0, all records are sorted by the most significant word, and only those that tie by the
-// next. Then the columns are gathered.
+// next. Then the columns are gathered. Other devices sort long lists in this way, too, by words
+// that leave out the bits in which no records differ; columns that the words tell are not gathered.
 //
 // A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes
 // moves with its key. With a limit, the most significant word selects the first records.
@@ -139,7 +140,8 @@ class SORTIUM_API RecordPlan {
   ~RecordPlan();
 
   // Bytes of scratch memory: a word and a position for each record, the largest column that is
-  // moved in place, and the inner sorts' scratch memory.
+  // moved in place, and the inner sorts' scratch memory. docs/records.md has the amounts. With
+  // Method::max_scratch_bytes, all records are sorted by each word, which needs least.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
   [[nodiscard]] static std::uint64_t scratch_bytes_for(const RecordProblem& problem,
                                                        const Capabilities& capabilities,
@@ -148,7 +150,7 @@ class SORTIUM_API RecordPlan {
   // Only enqueues, as Plan::run().
   void run(Queue& queue, const RecordOperands& operands) const;
   // Runs once and waits. Returns the device time by phase, as Plan::profile(). RecordPlan's own
-  // phases are "pack", "gather" and "copy", and on cpu:0 "ties".
+  // phases are "bits", "pack", "ties", "scatter", "unpack", "gather" and "copy".
   [[nodiscard]] std::vector<Plan::Phase> profile(Queue& queue,
                                                  const RecordOperands& operands) const;
 
@@ -157,7 +159,8 @@ class SORTIUM_API RecordPlan {
       const;  // of the last inner sort, by the most significant word
   [[nodiscard]] std::string parameters() const;  // of the same inner sort
   // Returns how many bits of the key each of its words has, beginning with the most significant
-  // word. Empty if the key is one column that is sorted without packing.
+  // word, if the records differ in all bits. Empty if the key is one column that is sorted without
+  // packing.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:

@@ -45,6 +45,7 @@ typedef unsigned long long u64;
 #define local_or(p, v) atomicOr((p), (v))
 #define local_max(p, v) atomicMax((p), (v))
 #define global_add(p, v) atomicAdd((p), (v))
+#define global_or(p, v) atomicOr((p), (v))
 
 INLINE void global_add_release(u32* p, u32 v) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");

@@ -40,6 +40,7 @@ typedef ulong u64;
 #define local_or(p, v) atomic_or((p), (v))
 #define local_max(p, v) atomic_max((p), (v))
 #define global_add(p, v) atomic_add((p), (v))
+#define global_or(p, v) atomic_or((p), (v))
 
 #define popcount32(x) popcount((u32)(x))
 #define highest_bit32(x) (31u - clz((u32)(x)))

@@ -165,15 +165,36 @@ std::optional<Times> times_of(Device& device, const Kind& kind) {
   return known[key] = kept_times_of(device, kind);
 }
 
+namespace {
+
+// The devices that may sort host memory; cpu:0 last, as find_device("auto") ranks them. A card that
+// CUDA and OpenCL both have is only one of CUDA's: both would be timed alike, and chance would
+// choose.
+std::vector<std::shared_ptr<Device>> candidates_for_host_memory() {
+  std::vector<std::shared_ptr<Device>> chosen;
+  const auto all = sortium::devices();
+  const auto is_of_cuda = [&](const Device& device) {
+    return std::ranges::any_of(all, [&](const auto& other) {
+      return other->info().claimed.backend == Backend::cuda &&
+             other->info().name == device.info().name;
+    });
+  };
+  for (const auto& device : all) {
+    const auto& c = device->info().claimed;
+    const bool is_gpu = c.kind != DeviceKind::cpu;
+    const bool is_twice = c.backend == Backend::opencl && is_of_cuda(*device);
+    if (c.backend == Backend::host || (is_gpu && !is_twice)) chosen.push_back(device);
+  }
+  return chosen;
+}
+
+}  // namespace
+
 std::shared_ptr<Device> fastest_device(const Kind& kind, std::uint64_t count,
                                        std::uint64_t operand_bytes, const Options& options) {
-  std::vector<std::shared_ptr<Device>> devices;  // cpu:0 last, as find_device("auto") ranks them
-  bool has_host = false;
-  for (const auto& device : sortium::devices()) {
-    const auto& c = device->info().claimed;
-    has_host = has_host || c.backend == Backend::host;
-    if (c.kind != DeviceKind::cpu || c.backend == Backend::host) devices.push_back(device);
-  }
+  const auto devices = candidates_for_host_memory();
+  const bool has_host = std::ranges::any_of(
+      devices, [](const auto& device) { return device->info().claimed.backend == Backend::host; });
   if (!has_host || devices.size() == 1) return find_device("auto");
   if (count < counts.front()) return find_device("cpu:0");
 

@@ -21,7 +21,9 @@ Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places
   const unsigned unit = unit_of(problem.element_bytes);
   units_ = problem.element_bytes / unit;
   work_group_ = work_group_of(c);
-  groups_ = groups_of(c, problem.count * units_);
+  // A CPU moves one unit after the other.
+  const unsigned items = c.kind == DeviceKind::cpu ? 1 : 4;
+  groups_ = groups_of(c, ceil_div(problem.count * units_, items));
   if (c.backend == Backend::host) return;
   kernels::Defines defines;
   defines
@@ -29,6 +31,7 @@ Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places
                 .payload = Payload::values,
                 .value_bytes = problem.index_bytes})
       .set("WG", work_group_)
+      .set("ITEMS", items)
       .set("UNIT_BYTES", unit)
       .set("ONE_UNIT", int{units_ == 1})
       .set("SCATTER", int{problem.direction == Direction::scatter})

@@ -20,6 +20,21 @@ void validate_method(const Method& method) {
                             can.partial ? "leaves sorted runs" : "is not stable"));
 }
 
+// True if records of this problem may be sorted by the bits in which they differ. Counts of records
+// that tie have 32 bits.
+bool may_vary(const RecordProblem& p, const Capabilities& device, const Method& method) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 31;
+  return device.backend != Backend::host && p.segments == 0 && p.limit == 0 && p.count <= most &&
+         method.algorithm == "auto" && method.max_scratch_bytes == 0;
+}
+
+// The sort of ties has some 30 launches, most of which find nothing to do. On a GPU, fewer records
+// of several words are sorted faster by every word (docs/lab-notebook/records.md).
+bool pays(const VaryingKey& key, std::uint64_t count, const Capabilities& device) {
+  const bool has_ties = key.words() > 1 && device.kind != DeviceKind::cpu;
+  return key.is_supported() && key.bits() > 32 && count >= std::uint64_t{1} << (has_ties ? 19 : 16);
+}
+
 }  // namespace
 
 RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, const Method& method)
@@ -28,7 +43,17 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
   validate_method(method);
   key = plain_column(problem);
   if (key < 0) words = words_of(problem.key);
+  if (key < 0 && may_vary(problem, device, method)) {
+    varying.emplace(problem, index_bytes());
+    if (!pays(*varying, problem.count, device)) varying.reset();
+  }
   choose_columns();
+  if (varying) {
+    ties.emplace(problem.count, index_bytes(), varying->words(), device);
+    sorts.push_back(sort_of_varying());
+    lay_out_varying(device);
+    return;
+  }
   sorts_ties = words.size() > 1 && words.back().key() == KeyType::u64 &&
                record_ties::suits(problem, device, method);
   if (key >= 0)
@@ -48,14 +73,20 @@ unsigned RecordSteps::index_bytes() const {
 // Decides which columns are gathered, and whether one moves with its key instead.
 void RecordSteps::choose_columns() {
   const auto& columns = problem.columns;
-  for (unsigned c = 0; c < columns.size(); ++c)
-    if (columns[c].moved != Moved::no && static_cast<int>(c) != key) gathered.push_back(c);
+  bool told = true;  // the words tell all elements of the unpacked columns
+  for (unsigned c = 0; c < columns.size(); ++c) {
+    if (columns[c].moved == Moved::no || static_cast<int>(c) == key) continue;
+    const bool unpacks = varying && varying->has_all_of(c);
+    (unpacks ? unpacked : gathered).push_back(c);
+    told = told && (!unpacks || varying->always_tells(c));
+  }
+  const std::size_t key_words = varying ? varying->words() : words.size();
 
   // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the key
   // does. The exception is a packed key with a limit: all values would be copied first, which costs
   // more than gathering the few within the limit.
-  if (problem.position_bytes == 0 && gathered.size() == 1 &&
-      words.size() <= (problem.limit == 0 ? 1u : 0u)) {
+  if (problem.position_bytes == 0 && gathered.size() == 1 && told &&
+      key_words <= (problem.limit == 0 ? 1u : 0u)) {
     const unsigned c = gathered[0];
     if ((columns[c].bytes == 4 || columns[c].bytes == 8) &&
         (key < 0 || columns[static_cast<unsigned>(key)].moved == columns[c].moved)) {
@@ -63,7 +94,8 @@ void RecordSteps::choose_columns() {
       gathered.clear();
     }
   }
-  has_positions = problem.position_bytes != 0 || !gathered.empty();
+  has_positions =
+      problem.position_bytes != 0 || !gathered.empty() || !told || (varying && key_words > 1);
 }
 
 // The sort of a key that is a whole column, without packing.
@@ -105,6 +137,40 @@ Problem RecordSteps::sort_of_word(std::size_t w, Backend backend) const {
   else if (w == 0 || sorts_ties)
     s.payload = Payload::positions, s.keys_out = sorts_ties;
   return s;
+}
+
+// The sort by the first word of the bits that differ.
+Problem RecordSteps::sort_of_varying() const {
+  Problem s{.key = KeyType::u64, .count = problem.count};
+  if (value >= 0) {
+    s.payload = Payload::values;
+    s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
+  } else if (has_positions) {
+    s.payload = Payload::positions;
+    s.value_bytes = index_bytes();
+    s.keys_out = !unpacked.empty() || varying->words() > 1;
+  }
+  return s;
+}
+
+// Lays out scratch memory for a key of the bits that differ: the words are used until the end, so a
+// column that is moved in place is made in the memory of the sorts.
+void RecordSteps::lay_out_varying(const Capabilities& device) {
+  const std::uint64_t n = problem.count;
+  std::uint64_t column_bytes = 0;
+  const auto made_elsewhere = [&](unsigned c) {
+    if (problem.columns[c].moved == Moved::in_place)
+      column_bytes = std::max<std::uint64_t>(column_bytes, problem.columns[c].bytes);
+  };
+  for (const auto c : gathered) made_elsewhere(c);
+  for (const auto c : unpacked)
+    if (!varying->always_tells(c)) made_elsewhere(c);
+  if (problem.position_bytes == 0 && has_positions) positions = layout.add(n * index_bytes());
+  table = layout.add(varying->table_bytes());
+  keys = layout.add(n * info(KeyType::u64).bytes);
+  inner = layout.add(std::max({Plan::scratch_bytes_for(sorts[0], device, inner_method),
+                               ties->layout.bytes(), n * column_bytes}));
+  column = {inner.offset, n * column_bytes};
 }
 
 // Lays out scratch memory: positions, then words and the sorts' scratch memory. A column that is

@@ -1,26 +1,35 @@
 // The steps of a sort of records, computed from the problem without using the device.
 #pragma once
 
+#include <optional>
 #include <sortium/records.hpp>
 #include <vector>
 
 #include "../algorithms/algorithm.hpp"
+#include "device_ties.hpp"
 #include "record_words.hpp"
+#include "varying_key.hpp"
 
 namespace sortium {
 
 // The steps for one problem.
 struct RecordSteps {
   RecordProblem problem;
-  std::vector<Word> words;         // least significant first; empty if the key is a whole column
-  bool sorts_ties = false;         // by the first word, then only records that tie: record_ties
+  std::vector<Word> words;  // least significant first; empty if the key is a whole column
+  bool sorts_ties = false;  // by the first word, then only records that tie: record_ties
+  // Instead of `words`: on GPUs long lists are sorted by words of the bits in which they differ,
+  // and after the first word only records that tie.
+  std::optional<VaryingKey> varying;
+  std::optional<TieSteps> ties;
   std::vector<Problem> sorts;      // one for each word, or one for the first word or whole column
   int key = -1;                    // the column that is the whole key; -1: none
   int value = -1;                  // the column that moves with the keys; -1: none
   bool has_positions = true;       // the sorts produce positions, by which columns are gathered
   std::vector<unsigned> gathered;  // columns to gather
+  std::vector<unsigned> unpacked;  // columns to compute from the sorted words: only of `varying`
   ScratchLayout layout;
-  ScratchLayout::Slice keys, positions, column, inner;  // inner: of a sort, or of record_ties
+  ScratchLayout::Slice keys, positions, column, inner;  // inner: of a sort, or of the ties
+  ScratchLayout::Slice table;                           // of `varying`
   // For a limit with several words: the permutation of all records after all sorts but the last,
   // and the first records of the last sort.
   ScratchLayout::Slice all_positions, first_keys;
@@ -39,7 +48,9 @@ struct RecordSteps {
   void choose_columns();
   [[nodiscard]] Problem sort_of_column() const;
   [[nodiscard]] Problem sort_of_word(std::size_t w, Backend backend) const;
+  [[nodiscard]] Problem sort_of_varying() const;
   void lay_out(const Capabilities& device);
+  void lay_out_varying(const Capabilities& device);
   void limit_inner_scratch(std::uint64_t sorting_bytes, std::uint64_t column_bytes);
 };
 

@@ -24,6 +24,16 @@ namespace {
 
 unsigned lowest_bit(std::uint64_t x) { return static_cast<unsigned>(x & (~x + 1)); }
 
+// Returns a part of a byte string or 128-bit number: `bytes` bytes, which follow the `done` most
+// significant ones.
+WordPart part_of_bytes(const Field& f, unsigned done, unsigned bytes) {
+  const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
+  const bool is_signed = f.type.kind() == FieldType::Kind::i128 && done == 0;
+  const std::uint64_t offset = f.offset + (big_endian ? done : f.type.size() - done - bytes);
+  const KeyTypeInfo number{KeyType::u64, "", bytes, is_signed, false};
+  return {f.column, offset, number, big_endian, &f, 0, bytes * 8, 0};
+}
+
 // Packs the fields of a key into words, the most significant first. So only the last word can have
 // few bits, and the first one decides the order of most records.
 class WordPacker {
@@ -69,15 +79,11 @@ class WordPacker {
 
   // Adds a byte string or 128-bit number, from its most significant bytes on.
   void add_bytes(const Field& f) {
-    const bool big_endian = f.type.kind() == FieldType::Kind::bytes;
     const unsigned size = f.type.size();
     for (unsigned done = 0; done != size;) {
       Word& w = word_for(f.column, 8);
       const unsigned bytes = std::min(size - done, (64 - w.bits) / 8);
-      const bool is_signed = f.type.kind() == FieldType::Kind::i128 && done == 0;
-      const std::uint64_t offset = f.offset + (big_endian ? done : size - done - bytes);
-      const KeyTypeInfo number{KeyType::u64, "", bytes, is_signed, false};
-      append(w, {f.column, offset, number, big_endian, &f, 0, bytes * 8, 0});
+      append(w, part_of_bytes(f, done, bytes));
       done += bytes;
     }
   }
@@ -89,20 +95,46 @@ class WordPacker {
 
 std::vector<Word> words_of(const std::vector<Field>& key) { return WordPacker().pack(key); }
 
+std::vector<WordPart> parts_of(const std::vector<Field>& key) {
+  std::vector<WordPart> parts;
+  for (const auto& f : key) {
+    if (f.type.kind() == FieldType::Kind::number) {
+      parts.push_back({f.column, f.offset, info(f.type.key()), false, &f, f.begin_bit,
+                       end_bit(f) - f.begin_bit, 0});
+      continue;
+    }
+    const unsigned size = f.type.size();
+    for (unsigned done = 0; done < size; done += 8)
+      parts.push_back(part_of_bytes(f, done, std::min(size - done, 8u)));
+  }
+  return parts;
+}
+
+unsigned unit_of_part(const WordPart& p, const std::vector<Column>& columns) {
+  return lowest_bit(columns[p.column].bytes | p.offset | p.number.bytes | 8);
+}
+
+std::string part_text(const WordPart& p, const std::vector<unsigned>& arguments,
+                      const std::vector<Column>& columns) {
+  return fmt::format(
+      "number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}, {}, {})",
+      std::ranges::find(arguments, p.column) - arguments.begin(), columns[p.column].bytes, p.offset,
+      p.number.bytes, unit_of_part(p, columns), int{p.big_endian}, p.number.bits(),
+      int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
+      static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down, p.bits);
+}
+
+std::string order_text(const WordPart& p) {
+  return fmt::format("{{{}, {}, {}UL, {}, {}, {}}}", p.number.bits(), int{p.number.is_signed},
+                     p.number.infinity, static_cast<int>(p.field->nan),
+                     static_cast<int>(p.field->zeros), int{p.field->order == Order::descending});
+}
+
 std::string pack_text(const Word& word, const std::vector<Column>& columns) {
   std::string text;
-  for (const auto& p : word.parts) {
-    const unsigned stride = columns[p.column].bytes;
-    const unsigned unit = lowest_bit(stride | p.offset | p.number.bytes | 8);
-    text += fmt::format(
-        "{}(number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}, "
-        "{}, {}) << {})",
-        text.empty() ? "" : " | ", std::ranges::find(word.columns, p.column) - word.columns.begin(),
-        stride, p.offset, p.number.bytes, unit, int{p.big_endian}, p.number.bits(),
-        int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
-        static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down, p.bits,
-        p.up);
-  }
+  for (const auto& p : word.parts)
+    text += fmt::format("{}({} << {})", text.empty() ? "" : " | ",
+                        part_text(p, word.columns, columns), p.up);
   return text;
 }
 

@@ -76,6 +76,19 @@ struct Word {
 // Returns the words of a key, least significant first. The words point to the fields of `key`.
 [[nodiscard]] std::vector<Word> words_of(const std::vector<Field>& key);
 
+// Returns the parts of a key, each of up to 64 bits, the most significant first. They point to the
+// fields of `key`; `up` is not set.
+[[nodiscard]] std::vector<WordPart> parts_of(const std::vector<Field>& key);
+
+// Returns the kernel expression for the part of record `at`. `arguments` are the columns that the
+// kernel has as c0, c1 …
+[[nodiscard]] std::string part_text(const WordPart& part, const std::vector<unsigned>& arguments,
+                                    const std::vector<Column>& columns);
+// Returns the initializer of a key_order_t for the part's number.
+[[nodiscard]] std::string order_text(const WordPart& part);
+// Returns how many bytes of the part's number a kernel may load or store at once.
+[[nodiscard]] unsigned unit_of_part(const WordPart& part, const std::vector<Column>& columns);
+
 // Returns the define PACK: the kernel expression for the word of record `at`.
 [[nodiscard]] std::string pack_text(const Word& word, const std::vector<Column>& columns);
 

@@ -4,6 +4,7 @@
 // and those that tie by the next words (record_ties.hpp). Then the columns are gathered.
 #include "records.hpp"
 
+#include "../kernels/concurrently.hpp"
 #include "../kernels/kernels.hpp"
 #include "element_loops.hpp"
 #include "embedded.hpp"
@@ -32,7 +33,8 @@ class Packer {
                   .value_bytes = position_bytes_})
         .set("WG", work_group_of(c))
         .set("PACK", pack_text(word_, problem_.columns));
-    module_ = kernels::build(device, c, kernels::embedded::pack_cl, defines);
+    module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::pack_cl},
+                             defines);
     kernel_ = module_->kernel("records_pack");
     work_group_ = work_group_of(c);
     groups_ = groups_of(c, problem_.count);
@@ -100,6 +102,10 @@ class Packer {
 struct RecordPlan::Implementation {
   Implementation(std::shared_ptr<Device> d, const RecordProblem& p, const Method& method)
       : device(std::move(d)), steps(p, capabilities(*device), method) {
+    if (steps.varying) {
+      build_varying(p);
+      return;
+    }
     for (const auto& s : steps.sorts) plans.emplace_back(device, s, steps.inner_method);
     for (auto w = steps.sorts_ties ? steps.words.end() - 1 : steps.words.begin();
          w != steps.words.end(); ++w) {
@@ -109,6 +115,10 @@ struct RecordPlan::Implementation {
     Places places;
     if (p.segments != 0 && p.limit != 0)
       places = {Places::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
+    build_gathers(p, places);
+  }
+
+  void build_gathers(const RecordProblem& p, const Places& places) {
     for (const auto c : steps.gathered)
       gathers.emplace_back(*device,
                            PermuteProblem{Direction::gather, records_out(p), p.columns[c].bytes,
@@ -116,7 +126,21 @@ struct RecordPlan::Implementation {
                            places);
   }
 
+  // Compilers take long, so all kernels are built at once.
+  void build_varying(const RecordProblem& p) {
+    auto key = kernels::concurrently([&] { steps.varying->build(*device, capabilities(*device)); });
+    auto sort_of_ties = kernels::concurrently([&] {
+      return steps.varying->words() > 1 ? std::make_unique<DeviceTies>(device, *steps.ties)
+                                        : nullptr;
+    });
+    plans.emplace_back(device, steps.sorts[0], steps.inner_method);
+    build_gathers(p, {});
+    key.get();
+    ties = sort_of_ties.get();
+  }
+
   void enqueue(Queue& queue, const RecordOperands& o) const {
+    if (steps.varying) return sort_by_varying(queue, o);
     if (steps.key >= 0) sort_by_column(queue, o);
     for (std::size_t w = 0; w < packers.size(); ++w) sort_by_word(queue, o, w);
     if (steps.sorts_ties)
@@ -154,15 +178,45 @@ struct RecordPlan::Implementation {
     plans[0].run(queue, a);
   }
 
+  // Copies a value that moves with its key to its output, where it is sorted. Returns the output.
+  Memory copied_value(Queue& queue, const RecordOperands& o, const Problem& sort) const {
+    const Memory value = out(o, steps.value);
+    if (!same(value, in(o, steps.value)))
+      queue.copy(value, in(o, steps.value), sort.count * sort.value_bytes);
+    return value;
+  }
+
+  void sort_by_varying(Queue& queue, const RecordOperands& o) const {
+    const VaryingKey& key = *steps.varying;
+    const Memory table = slice(o, steps.table), words = slice(o, steps.keys),
+                 inner = slice(o, steps.inner), by = steps.has_positions ? positions(o) : Memory{};
+    key.pack(queue, o.columns_in, table, words);
+    Operands sort{.keys_in = words,
+                  .keys_out = steps.sorts[0].keys_out ? words : Memory{},
+                  .values_out = by,
+                  .scratch = inner};
+    if (steps.value >= 0) sort.values_in = sort.values_out = copied_value(queue, o, steps.sorts[0]);
+    plans[0].run(queue, sort);
+    if (ties) ties->enqueue(queue, key, o.columns_in, table, words, by, inner);
+    for (const unsigned c : steps.unpacked) {
+      const bool elsewhere =
+          steps.problem.columns[c].moved == Moved::in_place && !key.always_tells(c);
+      const int column = static_cast<int>(c);
+      const Memory to = elsewhere ? slice(o, steps.column) : out(o, column);
+      key.unpack(queue, c, in(o, column), to, words, by, table);
+      if (elsewhere)
+        queue.copy(in(o, column), to, steps.problem.count * steps.problem.columns[c].bytes);
+    }
+    for (std::size_t g = 0; g < gathers.size(); ++g) gather(queue, o, g);
+  }
+
   void sort_by_word(Queue& queue, const RecordOperands& o, std::size_t w) const {
     const bool apart = steps.all_positions.bytes != 0;
     const Memory words = slice(o, steps.keys), inner = slice(o, steps.inner);
     const Memory all = apart ? slice(o, steps.all_positions) : positions(o);
     packers[w].enqueue(queue, o.columns_in, w == 0 ? Memory{} : all, words);
     if (steps.value >= 0) {
-      const Memory value = out(o, steps.value);
-      if (!same(value, in(o, steps.value)))
-        queue.copy(value, in(o, steps.value), steps.problem.count * steps.sorts[w].value_bytes);
+      const Memory value = copied_value(queue, o, steps.sorts[w]);
       plans[w].run(queue, {words, words, value, value, inner, o.offsets});
     } else if (w == 0) {
       plans[w].run(queue, {words, steps.sorts_ties ? words : Memory{}, {}, all, inner, o.offsets});
@@ -187,6 +241,7 @@ struct RecordPlan::Implementation {
   RecordSteps steps;
   std::vector<Plan> plans;
   std::vector<Packer> packers;
+  std::unique_ptr<DeviceTies> ties;
   std::vector<Mover> gathers;
 };
 
@@ -217,6 +272,11 @@ const AlgorithmInfo& RecordPlan::algorithm() const { return it_->plans.back().al
 std::string RecordPlan::parameters() const { return it_->plans.back().parameters(); }
 std::vector<unsigned> RecordPlan::word_bits() const {
   std::vector<unsigned> bits;
+  if (it_->steps.varying) {
+    for (unsigned left = it_->steps.varying->bits(); left > 0; left -= std::min(left, 64u))
+      bits.push_back(std::min(left, 64u));
+    return bits;
+  }
   for (auto w = it_->steps.words.rbegin(); w != it_->steps.words.rend(); ++w)
     bits.push_back(w->bits);
   return bits;

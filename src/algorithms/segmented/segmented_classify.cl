@@ -26,6 +26,11 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 length, u64 segments
   SUB_GROUP(WG);
 #endif
   LOCAL_STRUCT(segmented_classify_memory_t, mine);
+#if SG_NATIVE && OFFSET_BITS != 0  // as many work-groups as there may be ties have no records
+  if (OFFSET(offsets, length, min((u64)group_id() * WG, segments)) ==
+      OFFSET(offsets, length, segments))
+    return;
+#endif
   const u64 s = (u64)group_id() * WG + local_id();
   const u64 begin = OFFSET(offsets, length, min(s, segments));
   const u64 end = OFFSET(offsets, length, min(s + 1, segments));

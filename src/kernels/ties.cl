@@ -1,0 +1,86 @@
+// Finds the records that tie with a neighbour after a sort by a word, and puts them side by side,
+// so that only they are sorted by the next word. Records that tie with each other are a segment.
+//
+PARAMETER(WG)
+
+// Returns 1 if record i, which has a record before it, ties with that one. `heads` (or null) has a
+// 1 for the first record of each segment of the last round.
+INLINE u32 ties_with_last(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i) {
+  return words[i] == words[i - 1] && !(heads && heads[i]) ? 1 : 0;
+}
+// Returns 1 if record i of n ties with a neighbour, and 3 if it is the first of those that tie.
+INLINE u32 tie_of(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i, u64 n) {
+  const u32 last = i > 0 ? ties_with_last(words, heads, i) : 0;
+  const u32 next = i + 1 < n ? ties_with_last(words, heads, i + 1) : 0;
+  return last ? 1 : next ? 3 : 0;
+}
+
+// Where the records of a work-group begin and end: one of group_count() parts of all records.
+INLINE u64 part_begin(u64 n, u64 part) {
+  return min(n, part * ((n + group_count() - 1) / group_count()));
+}
+
+// Stores how many records of each part tie, and then for each part how many segments begin in it;
+// and 0 behind these. There are n records, or as many as `count` states. `more` tells whether
+// records have a next word; if not, none counts.
+KERNEL(WG)
+void ties_count(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u64* count,
+                GLOBAL const u32* more, GLOBAL index_t* counts, u64 n) {
+  LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(WG));
+  const u64 all = count ? *count : n;
+  const u64 begin = part_begin(all, group_id());
+  const u64 end = *more ? part_begin(all, (u64)group_id() + 1) : begin;
+  index_t tied = 0, firsts = 0, all_tied, all_firsts;
+  for (u64 i = begin + local_id(); i < end; i += WG) {
+    const u32 tie = tie_of(words, heads, i, all);
+    tied += tie & 1;
+    firsts += tie >> 1;
+  }
+  wg_scan_add(scratch, WG, tied, &all_tied);
+  wg_scan_add(scratch, WG, firsts, &all_firsts);
+  if (local_id() == 0) {
+    counts[group_id()] = all_tied;
+    counts[group_count() + group_id()] = all_firsts;
+    if (group_id() == 0) counts[2 * group_count()] = 0;
+  }
+}
+
+// Puts the records that tie side by side: their positions and their places among all sorted
+// records. `counts` has been scanned. Segment s has those from offsets[s] on; offsets behind the
+// last one are the number of records that tie, which is also stored in *tied.
+//   positions, places  of the last round's records; `places` is null in the first round
+//   new_heads      null if there is no other round
+//   segments       the most segments
+KERNEL(WG)
+void ties_collect(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u64* count,
+                  GLOBAL const index_t* counts, GLOBAL const value_t* positions,
+                  GLOBAL const value_t* places, GLOBAL value_t* new_positions,
+                  GLOBAL value_t* new_places, GLOBAL u8* new_heads, GLOBAL u32* offsets,
+                  GLOBAL u64* tied, u64 n, u64 segments) {
+  LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(WG));
+  const u64 all = count ? *count : n;
+  const u64 all_tied = counts[group_count()];
+  const u64 all_segments = counts[2 * group_count()] - all_tied;
+  u64 next = counts[group_id()], segment = counts[group_count() + group_id()] - all_tied;
+  const u64 begin = part_begin(all, group_id());
+  const u64 end = counts[group_id() + 1] != next ? part_begin(all, (u64)group_id() + 1) : begin;
+  for (u64 base = begin; base < end; base += WG) {
+    const u64 i = base + local_id();
+    const u32 tie = i < end ? tie_of(words, heads, i, all) : 0;
+    index_t tied_here, firsts_here;
+    const u64 to = next + wg_scan_add(scratch, WG, tie & 1, &tied_here);
+    const u64 s = segment + wg_scan_add(scratch, WG, tie >> 1, &firsts_here);
+    if (tie != 0) {
+      new_positions[to] = positions[i];
+      new_places[to] = places ? places[i] : (value_t)i;
+      if (new_heads) new_heads[to] = (u8)(tie >> 1);
+      if (tie == 3) offsets[s] = (u32)to;
+    }
+    next += tied_here;
+    segment += firsts_here;
+  }
+  for (u64 s = all_segments + (u64)group_id() * WG + local_id(); s <= segments;
+       s += (u64)group_count() * WG)
+    offsets[s] = (u32)all_tied;
+  if (group_id() == 0 && local_id() == 0) *tied = all_tied;
+}

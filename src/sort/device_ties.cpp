@@ -1,0 +1,131 @@
+#include "device_ties.hpp"
+
+#include <algorithm>
+
+#include "../kernels/kernels.hpp"
+#include "element_loops.hpp"
+#include "embedded.hpp"
+#include "records.hpp"
+
+namespace sortium {
+namespace {
+
+unsigned ties_work_group(const Capabilities& c) { return std::bit_floor(work_group_of(c)); }
+
+Problem problem_of_groups(std::uint64_t count, unsigned position_bytes) {
+  return {.key = KeyType::u64,
+          .count = count,
+          .payload = Payload::values,
+          .value_bytes = position_bytes,
+          .segments = count / 2,
+          .offset_bytes = 4};
+}
+
+// The variant of `segmented` that takes segments of any length, and none behind some record.
+Method method_of_groups(const Capabilities& device) {
+  return {"segmented", device.kind == DeviceKind::gpu ? "variant=gpu" : "variant=cpu"};
+}
+
+}  // namespace
+
+TieSteps::TieSteps(std::uint64_t n, unsigned index_bytes, unsigned key_words,
+                   const Capabilities& device)
+    : count(n),
+      position_bytes(index_bytes),
+      words(key_words),
+      groups(problem_of_groups(n, index_bytes)) {
+  if (words < 2) return;
+  constexpr std::uint64_t groups_of_a_unit = 16, least_part = 4096;
+  parts = std::min(groups_of_a_unit * device.compute_units, ceil_div(n, least_part));
+  offsets = layout.add((groups.segments + 1) * 4);
+  counts = layout.add((2 * parts + 1) * kernels::index_bytes(n));
+  sizes = layout.add(2 * sizeof(std::uint64_t));
+  const bool rounds = words > 2;
+  for (unsigned t = 0; t < (rounds ? 2u : 1u); ++t) {
+    tied[t].positions = layout.add(n * index_bytes);
+    tied[t].places = layout.add(n * index_bytes);
+    if (rounds) tied[t].heads = layout.add(n);
+  }
+  word = layout.add(n * 8);
+  scan = Scan(2 * parts + 1, 1, n, device, layout);
+  inner = layout.add(Plan::scratch_bytes_for(groups, device, method_of_groups(device)));
+}
+
+DeviceTies::DeviceTies(std::shared_ptr<Device> device, TieSteps& steps)
+    : steps_(steps),
+      work_group_(ties_work_group(capabilities(*device))),
+      groups_(device, steps.groups, method_of_groups(capabilities(*device))) {
+  const auto& c = capabilities(*device);
+  kernels::Defines defines;
+  defines
+      .problem({.key = KeyType::u64,
+                .count = steps.count,
+                .payload = Payload::values,
+                .value_bytes = steps.position_bytes})
+      .set("WG", work_group_);
+  module_ = kernels::build(*device, c, kernels::embedded::ties_cl, defines);
+  count_ = module_->kernel("ties_count");
+  collect_ = module_->kernel("ties_collect");
+  steps_.scan.build(*device, c);
+  mover_ =
+      std::make_unique<Mover>(*device,
+                              PermuteProblem{Direction::scatter, steps.count, steps.position_bytes,
+                                             steps.position_bytes, steps.count},
+                              Places{Places::Kind::counted});
+}
+
+// The number of records that tie after round `round`; rounds count from 1.
+Memory DeviceTies::count_of(unsigned round, Memory scratch) const {
+  const Operands o{.scratch = scratch};
+  return steps_.sizes.in(o).slice(round % 2 * sizeof(std::uint64_t), sizeof(std::uint64_t));
+}
+
+// Puts the records side by side that tie by word `round - 1`.
+void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Memory table,
+                         Memory first_words, Memory positions, Memory scratch) const {
+  const Operands o{.scratch = scratch};
+  const auto memory = [&](const ScratchLayout::Slice& s) {
+    return s.bytes == 0 ? Memory{} : s.in(o);
+  };
+  const bool first = round == 1;
+  const TieSteps::Tied &now = steps_.tied[(round - 1) % 2], &last = steps_.tied[round % 2];
+  const Memory words = first ? first_words : steps_.word.in(o);
+  const Memory heads = first ? Memory{} : memory(last.heads);
+  const Memory count = first ? Memory{} : count_of(round - 1, scratch);
+  const Memory counts = steps_.counts.in(o);
+  const Arg count_args[] = {{"words", words},   {"heads", heads},
+                            {"count", count},   {"more", key.used(table, round)},
+                            {"counts", counts}, {"n", steps_.count}};
+  queue.launch({*count_, steps_.parts, work_group_, count_args, "ties"});
+  steps_.scan.enqueue(queue, o, counts);
+  const Arg collect_args[] = {{"words", words},
+                              {"heads", heads},
+                              {"count", count},
+                              {"counts", counts},
+                              {"positions", first ? positions : last.positions.in(o)},
+                              {"places", first ? Memory{} : last.places.in(o)},
+                              {"new_positions", now.positions.in(o)},
+                              {"new_places", now.places.in(o)},
+                              {"new_heads", memory(now.heads)},
+                              {"offsets", steps_.offsets.in(o)},
+                              {"tied", count_of(round, scratch)},
+                              {"n", steps_.count},
+                              {"segments", steps_.groups.segments}};
+  queue.launch({*collect_, steps_.parts, work_group_, collect_args, "ties"});
+}
+
+void DeviceTies::enqueue(Queue& queue, const VaryingKey& key, std::span<const Memory> columns,
+                         Memory table, Memory first_words, Memory positions, Memory scratch) const {
+  const Operands o{.scratch = scratch};
+  for (unsigned round = 1; round < steps_.words; ++round) {
+    collect(queue, key, round, table, first_words, positions, scratch);
+    const TieSteps::Tied& now = steps_.tied[(round - 1) % 2];
+    const Memory words = steps_.word.in(o), tied = now.positions.in(o),
+                 count = count_of(round, scratch);
+    key.pack_some(queue, columns, table, round, words, tied, count);
+    groups_.run(queue, {words, words, tied, tied, steps_.inner.in(o), steps_.offsets.in(o)});
+    mover_->enqueue(queue, tied, now.places.in(o), positions, count);
+  }
+}
+
+}  // namespace sortium

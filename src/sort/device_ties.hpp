@@ -1,0 +1,55 @@
+// Completes a sort of records on a device. After the sort by the first word of the key, the records
+// that tie are put side by side, and each group of them is sorted by the next word, as a segment.
+// The lower words of all other records are never read. (record_ties.hpp does so on cpu:0.)
+#pragma once
+
+#include <memory>
+#include <sortium/plan.hpp>
+
+#include "../algorithms/scan.hpp"
+#include "records.hpp"
+#include "varying_key.hpp"
+
+namespace sortium {
+
+// What the sort of ties needs, computed without using the device.
+struct TieSteps {
+  std::uint64_t count;
+  unsigned position_bytes, words;
+  Problem groups;       // the sort of the groups by a word
+  std::uint64_t parts;  // of all records, by which ties are counted
+  ScratchLayout layout;
+  ScratchLayout::Slice offsets, counts, sizes, word, inner;
+  // Of the records that tie. Rounds alternate between two, if there is more than one.
+  struct Tied {
+    ScratchLayout::Slice positions, places, heads;
+  } tied[2];
+  Scan scan;
+
+  // For keys of `words` words; with fewer than 2, nothing is needed.
+  TieSteps(std::uint64_t count, unsigned position_bytes, unsigned words,
+           const Capabilities& device);
+};
+
+class DeviceTies {
+ public:
+  // `steps` must outlive this object.
+  DeviceTies(std::shared_ptr<Device> device, TieSteps& steps);
+  // `first_words` and `positions` are those of the sorted records; positions change.
+  void enqueue(Queue& queue, const VaryingKey& key, std::span<const Memory> columns, Memory table,
+               Memory first_words, Memory positions, Memory scratch) const;
+
+ private:
+  [[nodiscard]] Memory count_of(unsigned round, Memory scratch) const;
+  void collect(Queue& queue, const VaryingKey& key, unsigned round, Memory table,
+               Memory first_words, Memory positions, Memory scratch) const;
+
+  TieSteps& steps_;
+  unsigned work_group_;
+  Plan groups_;
+  std::unique_ptr<Mover> mover_;
+  std::shared_ptr<Module> module_;
+  std::unique_ptr<Kernel> count_, collect_;
+};
+
+}  // namespace sortium

@@ -1,0 +1,196 @@
+#include "varying_key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "../kernels/kernels.hpp"
+#include "element_loops.hpp"
+#include "embedded.hpp"
+#include "records.hpp"
+
+namespace sortium {
+namespace {
+
+constexpr std::size_t most_parts = 16;  // more would not stay in a work-item's registers
+
+// Where varying_t of varying.cl has `used`, and its size.
+std::uint64_t used_at(std::uint64_t parts, std::uint64_t words) {
+  return parts * (8 + 4 * 4) + words * 4;
+}
+std::uint64_t bytes_of_table(std::uint64_t parts, std::uint64_t words) {
+  return ceil_div(used_at(parts, words) + words * 4 + 4, 8) * 8;
+}
+
+// The arguments for a key's columns.
+using ColumnArgs = std::array<Memory, columns_of_a_word>;
+
+}  // namespace
+
+VaryingKey::VaryingKey(const RecordProblem& problem, unsigned position_bytes)
+    : problem_(problem), position_bytes_(position_bytes), parts_(parts_of(problem.key)) {
+  for (const auto& p : parts_) {
+    bits_ += p.bits;
+    if (std::ranges::count(columns_, p.column) == 0) columns_.push_back(p.column);
+  }
+}
+
+bool VaryingKey::is_supported() const {
+  return parts_.size() <= most_parts && columns_.size() <= columns_of_a_word;
+}
+
+bool VaryingKey::has_all_of(unsigned column) const {
+  std::vector<bool> known(problem_.columns[column].bytes, false);
+  for (const auto& p : parts_)
+    if (p.column == column && p.bits == p.number.bits())
+      std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(p.offset), p.number.bytes, true);
+  return std::ranges::count(known, false) == 0;
+}
+
+bool VaryingKey::always_tells(unsigned column) const {
+  return words() == 1 && has_all_of(column) && std::ranges::none_of(parts_, [&](const auto& p) {
+           return p.column == column && p.number.infinity != 0 &&
+                  (p.field->nan != NanOrder::bits || p.field->zeros == ZeroOrder::tied);
+         });
+}
+
+std::uint64_t VaryingKey::table_bytes() const { return bytes_of_table(parts_.size(), words()); }
+
+Memory VaryingKey::used(Memory table, unsigned w) const {
+  return table.slice(used_at(parts_.size(), words()) + w * std::uint64_t{4}, 4);
+}
+
+std::string VaryingKey::load_text() const {
+  std::string text;
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    text += fmt::format("x[{}] = {}; ", p, part_text(parts_[p], columns_, problem_.columns));
+  return text;
+}
+
+std::string VaryingKey::full_word_text() const {
+  std::string text;
+  unsigned from = bits_;
+  const unsigned low = bits_ > 64 ? bits_ - 64 : 0;
+  for (std::size_t p = 0; p < parts_.size() && from > low; ++p) {
+    from -= parts_[p].bits;
+    text += fmt::format("{}shifted_part(x[{}], {}u, {}u, {}u)", p == 0 ? "" : " | ", p, from,
+                        parts_[p].bits, low);
+  }
+  return text;
+}
+
+// The statements for a column: its parts are computed from the word, and their numbers stored.
+std::string VaryingKey::store_text(unsigned column) const {
+  std::string known, parts, shared, stores;
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    const auto& part = parts_[p];
+    if (part.column != column || part.bits != part.number.bits()) continue;
+    const std::string order = order_text(part);
+    known += fmt::format("{}part_is_known(key, {}u)", known.empty() ? "" : " & ", p);
+    parts += fmt::format(
+        "const u64 part{0} = part_of_word(key, {0}u, word); const key_order_t order{0} = {1}; ", p,
+        order);
+    shared += fmt::format("{0}order_is_shared(part{1}, order{1})", shared.empty() ? "" : " | ", p);
+    stores += fmt::format(
+        "store_number(out + i * {} + {}, key_with_order(part{}, order{}), {}, {}, {}); ",
+        problem_.columns[column].bytes, part.offset, p, p, part.number.bytes,
+        unit_of_part(part, problem_.columns), int{part.big_endian});
+  }
+  return fmt::format(
+      "if (column == {}u) {{ unknown = ({}) ^ 1u; if (!unknown) {{ {}unknown = {}; if (!unknown) "
+      "{{ {}}} }} }} ",
+      column, known, parts, shared, stores);
+}
+
+std::string VaryingKey::store_text() const {
+  std::string text;
+  for (const unsigned c : columns_)
+    if (has_all_of(c)) text += store_text(c);
+  return text;
+}
+
+void VaryingKey::build(Device& device, const Capabilities& c) {
+  work_group_ = work_group_of(c);
+  groups_ = groups_of(c, problem_.count);
+  kernels::Defines defines;
+  defines
+      .problem({.key = KeyType::u64,
+                .count = problem_.count,
+                .payload = Payload::values,
+                .value_bytes = position_bytes_})
+      .set("WG", work_group_)
+      .set("PARTS", parts_.size())
+      .set("WORDS", words())
+      .set("LOAD_PARTS", load_text())
+      .set("FULL_BITS", bits_)
+      .set("FULL_WORD", full_word_text())
+      .set("STORE_COLUMN", store_text());
+  module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::varying_cl},
+                           defines);
+  differ_ = module_->kernel("records_differ");
+  places_ = module_->kernel("records_places");
+  pack_ = module_->kernel("records_pack_varying");
+  unpack_ = module_->kernel("records_unpack");
+}
+
+namespace {
+
+ColumnArgs arguments_of(const std::vector<unsigned>& columns, std::span<const Memory> all) {
+  ColumnArgs c{};
+  for (std::size_t i = 0; i < columns.size(); ++i) c[i] = all[columns[i]];
+  return c;
+}
+
+}  // namespace
+
+void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory table,
+                      Memory words) const {
+  const ColumnArgs c = arguments_of(columns_, columns);
+  queue.fill(table, 0, table_bytes(), "bits");
+  const Arg differ_args[] = {{"c0", c[0]},   {"c1", c[1]},     {"c2", c[2]},         {"c3", c[3]},
+                             {"c4", c[4]},   {"c5", c[5]},     {"c6", c[6]},         {"c7", c[7]},
+                             {"key", table}, {"words", words}, {"n", problem_.count}};
+  queue.launch({*differ_, groups_, work_group_, differ_args, "bits"});
+  const Arg places_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
+                             {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
+  queue.launch({*places_, 1, work_group_, places_args, "bits"});
+  pack_some(queue, columns, table, 0, words, {}, {});
+}
+
+void VaryingKey::pack_some(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
+                           Memory words, Memory positions, Memory count) const {
+  const ColumnArgs c = arguments_of(columns_, columns);
+  const Arg args[] = {{"c0", c[0]},
+                      {"c1", c[1]},
+                      {"c2", c[2]},
+                      {"c3", c[3]},
+                      {"c4", c[4]},
+                      {"c5", c[5]},
+                      {"c6", c[6]},
+                      {"c7", c[7]},
+                      {"key", table},
+                      {"positions", positions},
+                      {"count", count},
+                      {"words", words},
+                      {"w", std::uint32_t{w}},
+                      {"n", problem_.count}};
+  queue.launch({*pack_, groups_, work_group_, args, "pack"});
+}
+
+void VaryingKey::unpack(Queue& queue, unsigned column, Memory in, Memory out, Memory words,
+                        Memory positions, Memory table) const {
+  const unsigned bytes = problem_.columns[column].bytes;
+  const Arg args[] = {{"in", in},
+                      {"out", out},
+                      {"words", words},
+                      {"positions", positions},
+                      {"key", table},
+                      {"n", problem_.count},
+                      {"column", std::uint32_t{column}},
+                      {"bytes", std::uint32_t{bytes}},
+                      {"unit", std::uint32_t{std::min(unit_of(bytes), 8u)}}};
+  queue.launch({*unpack_, groups_, work_group_, args, "unpack"});
+}
+
+}  // namespace sortium
