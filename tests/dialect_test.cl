@@ -42,9 +42,11 @@ KERNEL(WG) void say_barriers(GLOBAL u32* cells, GLOBAL u32* wrong) {
 }
 
 // out: for each work-item its local and its global ticket; then for each group the sum, the OR, and
-// the maximum of its work-items' numbers.
+// the maximum of its work-items' numbers. `seen` has a bit for each of the group's numbers modulo 32
+// of work-items that 5 does not divide.
 KERNEL(WG)
-void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL u32* largest) {
+void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL u32* largest,
+                 GLOBAL u32* seen) {
   LOCAL_ARRAY(u32, sum, 2);
   LOCAL_ARRAY(u32, bits, WG / 32 + 1);
   const u32 t = local_id();
@@ -54,6 +56,7 @@ void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL
   tickets[2 * (group_id() * WG + t)] = local_add(&sum[0], 1u);
   tickets[2 * (group_id() * WG + t) + 1] = global_add(next, 3u);
   local_max(&sum[1], (group_id() * WG + t) * 2654435761u);
+  if (t % 5 != 0) global_or(&seen[group_id()], 1u << (t % 32));
   if (t % 3 != 0) local_or(&bits[t / 32], 1u << (t % 32));
   barrier_local();
   if (t < WG / 32) sums[group_id() * (WG / 32 + 1) + 1 + t] = bits[t];
