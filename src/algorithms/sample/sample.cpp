@@ -21,6 +21,7 @@
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
 #include "few_keys.hpp"
+#include "few_records.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -206,6 +207,18 @@ class SampleSorter final : public Sorter {
 
   template <class Key, class Value, class Q>
   void sort_records(Q& queue, const Context& context, const Runs& runs) const {
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.coded && layout_.problem.count <= layout_.alone) {
+        bool sorted = false;
+        const typename FewRecords<Key, Value>::Space space{
+            at<Key>(layout_.keys.in(context.operands)),
+            at<Value>(layout_.values.in(context.operands)),
+            at<std::uint64_t>(layout_.own.in(context.operands))};
+        host::call(queue, "sort", [&] {
+          sorted = FewRecords<Key, Value>(layout_.problem, context.operands, space).sort();
+        });
+        if (sorted) return;
+      }
     if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
     if constexpr (sizeof(Key) == 4)
       if (layout_.words == Words::packed)
