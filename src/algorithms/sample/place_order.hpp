@@ -42,6 +42,9 @@ class PlaceOrder {
     Positions positions(Positions::splitters_seed);
     for (Code& code : sample) code = codes_[positions.next(count_)];
     sort_words(sample, samples);
+    for (std::size_t i = 1; i < samples; ++i)
+      if (sample[i] != sample[i - 1] && window_of_code(sample[i]) == window_of_code(sample[i - 1]))
+        return false;
     const double between = static_cast<double>(count_ * together) / samples;
     double tied = 0;
     for (std::size_t i = together; i < samples; i += together) {
@@ -72,6 +75,9 @@ class PlaceOrder {
  private:
   static constexpr std::size_t inserted = 16;  // insertion sort up to this many words
 
+  [[nodiscard]] Code window_of_code(Code code) const {
+    return (code - static_cast<Code>(window_.lowest)) >> window_.shift;
+  }
   [[nodiscard]] Code code(Word word) const { return codes_[word & mask()]; }
 
   void sort_equal_windows(Word* words, std::size_t count) const {

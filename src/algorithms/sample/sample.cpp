@@ -30,6 +30,7 @@
 #include "pair_steps.hpp"
 #include "partition.hpp"
 #include "record_steps.hpp"
+#include "record_strips.hpp"
 #include "split_keys.hpp"
 #include "strips.hpp"
 
@@ -219,6 +220,12 @@ class SampleSorter final : public Sorter {
         });
         if (sorted) return;
       }
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.words != Words::windows && (runs.count == 0 || sizeof(Key) == 8)) {
+        if (layout_.moved_bytes == 4 ? sort_strips<Key, std::uint32_t, Value>(queue, context)
+                                     : sort_strips<Key, std::uint64_t, Value>(queue, context))
+          return;
+      }
     if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
     if constexpr (sizeof(Key) == 4)
       if (layout_.words == Words::packed)
@@ -243,6 +250,16 @@ class SampleSorter final : public Sorter {
   template <class Steps, class Q>
   static void partition(Q& queue, const Context& context, Steps steps) {
     Partition(context, steps).run(queue);
+  }
+
+  // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
+  template <class Key, class Moved, class Value, class Q>
+  bool sort_strips(Q& queue, const Context& context) const {
+    PairSteps<Key, Moved, Value> steps(context);
+    RecordStrips strips(context, steps);
+    bool worth_it = false;
+    host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
+    return worth_it && strips.run(queue);
   }
 
   // Returns false, with nothing written to the output, if so many keys are equal that the runs
