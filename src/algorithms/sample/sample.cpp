@@ -221,7 +221,7 @@ class SampleSorter final : public Sorter {
         if (sorted) return;
       }
     if constexpr (sizeof(Key) >= 4)
-      if (layout_.words != Words::windows && (runs.count == 0 || sizeof(Key) == 8)) {
+      if (strips_suit(runs)) {
         if (layout_.moved_bytes == 4 ? sort_strips<Key, std::uint32_t, Value>(queue, context)
                                      : sort_strips<Key, std::uint64_t, Value>(queue, context))
           return;
@@ -252,6 +252,12 @@ class SampleSorter final : public Sorter {
     Partition(context, steps).run(queue);
   }
 
+  // Merges of few runs of packed words take less time; so do radix sorts of short lists.
+  [[nodiscard]] bool strips_suit(const Runs& runs) const {
+    constexpr std::uint64_t short_list = 1u << 17;
+    return layout_.words == Words::paired || (layout_.words == Words::packed && runs.count == 0 &&
+                                              layout_.problem.count > short_list);
+  }
   // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
   template <class Key, class Moved, class Value, class Q>
   bool sort_strips(Q& queue, const Context& context) const {
