@@ -158,10 +158,11 @@ struct Layout {
     std::uint64_t slices = 0;
     CodeTies ties{};
   };
-  static constexpr std::uint64_t strip_part = 1u << 14;  // the wanted records of a part
-  static constexpr std::uint64_t strip_samples = 16;     // of each part
-  std::uint64_t strip_parts = 0;                         // 0: too few records
-  std::uint64_t strip_slices_of_chunk = 0;               // at most
+  static constexpr std::uint64_t strip_part = 1u << 14;          // the wanted keys of a part
+  static constexpr std::uint64_t strip_part_records = 1u << 13;  // with values
+  static constexpr std::uint64_t strip_samples = 16;             // of each part
+  std::uint64_t strip_parts = 0;                                 // 0: too few records
+  std::uint64_t strip_slices_of_chunk = 0;                       // at most
 
   // The least records of a task that has only some of the chunks.
   static constexpr std::uint64_t task_records = 1u << 16;
@@ -172,6 +173,7 @@ struct Layout {
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins, tasks;
   ScratchLayout::Slice strip_chunks, strip_slices, strip_order, strip_begins;
+  ScratchLayout::Slice strip_splitters, strip_samples_of_all;  // of records
   ScratchLayout::Slice tail, tail_cuts;    // tail: for the sort of up to most_tail() keys
   ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
   ScratchLayout::Slice stretches, ranges;  // for RunFinder; for find_window
@@ -208,6 +210,9 @@ struct Layout {
     own_words =
         std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
     merge_part = std::clamp<std::uint64_t>(own_words / 4, 1, merge_part);
+    if (words == Words::windows) return;
+    strip_parts = std::clamp<std::uint64_t>(n / strip_part_records, 1, 4096);
+    strip_slices_of_chunk = std::max(chunk / 32, 2 * strip_parts);
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;
@@ -223,7 +228,7 @@ struct Layout {
       case Words::packed:
         return 17;
       case Words::paired:
-        return 16;
+        return 14;  // most_short_order
       default:
         return 18;
     }
@@ -239,9 +244,11 @@ struct Layout {
       values = scratch.add(n * (words == Words::paired ? moved_bytes : problem.value_bytes));
     own = scratch.add(threads * own_words * 8);
     if (words == Words::windows && n <= alone) return;
-    splitters = scratch.add(std::max(parts + special, strip_parts) * word);
-    samples = scratch.add(
-        std::max(parts == 1 ? 0 : parts * oversampling, strip_parts * strip_samples) * word);
+    const bool strips_share = words == Words::codes;
+    splitters = scratch.add(std::max(parts + special, strips_share ? strip_parts : 0) * word);
+    samples = scratch.add(std::max(parts == 1 ? 0 : parts * oversampling,
+                                   strips_share ? strip_parts * strip_samples : 0) *
+                          word);
     ends = scratch.add(chunks * (parts + special) * sizeof(std::size_t));
     begins = scratch.add((parts + special + 1) * sizeof(std::uint64_t));
     tasks = scratch.add(most_tasks() * sizeof(Task));
@@ -251,6 +258,9 @@ struct Layout {
       strip_slices = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
       strip_order = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
       strip_begins = scratch.add((strip_parts + 1) * sizeof(StripBegin));
+      strip_splitters = scratch.add(strips_share ? 0 : strip_parts * key_bytes);
+      strip_samples_of_all =
+          scratch.add(strips_share ? 0 : strip_parts * strip_samples * key_bytes);
     }
     const std::uint64_t pieces = RunFinder::pieces_of(n);
     done = scratch.add(std::max(

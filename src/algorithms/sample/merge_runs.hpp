@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layout.hpp"
+#include "merge_pieces.hpp"
 
 namespace sortium::sample {
 
@@ -105,22 +106,6 @@ class MergeRuns {
     }
     words = merge_pieces(words, steps_.spare(), ends, pieces);
     steps_.place(words, begins_[p], count);
-  }
-
-  // Merges sorted pieces in pairs; piece i is [ends[i], ends[i + 1]). `spare` has space for all
-  // words. Returns a pointer to the result: `words` or `spare`. Overwrites `ends`.
-  static Word* merge_pieces(Word* words, Word* spare, std::size_t* ends, std::size_t pieces) {
-    for (; pieces > 1; pieces = (pieces + 1) / 2) {
-      for (std::size_t i = 0; i < pieces; i += 2) {
-        const std::size_t middle = ends[i + 1], end = ends[std::min(i + 2, pieces)];
-        merge_words(words + ends[i], middle - ends[i], words + middle, end - middle,
-                    spare + ends[i]);
-        ends[i / 2] = ends[i];
-      }
-      ends[(pieces + 1) / 2] = ends[pieces];
-      std::swap(words, spare);
-    }
-    return words;
   }
 
   std::uint64_t& cut(std::uint64_t part, std::size_t run) const {

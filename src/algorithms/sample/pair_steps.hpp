@@ -5,13 +5,13 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "layout.hpp"
 #include "merge_output.hpp"
+#include "place_order.hpp"
 
 namespace sortium::sample {
 
@@ -42,13 +42,17 @@ struct PairSteps {
   [[nodiscard]] bool has_ties() const { return coding.is_float; }
 
   void make_sample(Key* to, std::uint64_t i) const { *to = sample::code_of(in[i], coding); }
-  void partition(std::uint64_t begin, std::uint64_t count, const Key* splitters,
-                 std::uint64_t splitter_count, std::size_t* ends) const {
+  // Copies records to scratch memory.
+  void load(std::uint64_t begin, std::uint64_t count) const {
     encode(in + begin, codes + begin, count, coding);
     if (values_in != nullptr)
       std::memcpy(values + begin, values_in + begin, count * sizeof(Moved));
     else
       for (std::uint64_t i = begin; i < begin + count; ++i) values[i] = static_cast<Moved>(i);
+  }
+  void partition(std::uint64_t begin, std::uint64_t count, const Key* splitters,
+                 std::uint64_t splitter_count, std::size_t* ends) const {
+    load(begin, count);
     std::uint64_t* const spare = mine(0);
     partition_pairs(codes + begin, values + begin, count, splitters, splitter_count, ends,
                     reinterpret_cast<Key*>(spare),
@@ -91,13 +95,15 @@ struct PairSteps {
     std::memcpy(part.values + gathered, values + from, count * sizeof(Moved));
   }
   void finish(const Part& part, std::uint64_t begin, std::uint64_t count) const {
-    const unsigned place_bits = std::max(1u, static_cast<unsigned>(std::bit_width(count - 1)));
-    const auto [lowest, highest] = range_of_codes(part.codes, count);
-    const Window window = window_of(lowest, highest, 64 - place_bits);
-    make_words(part.codes, part.words, count, window, place_bits);
-    sort_words(part.words, count);
-    if (window.shift != 0) sort_equal_windows(part, count, window, place_bits);
-    write(part, begin, count, place_bits);
+    if (ascending(part.codes, count, Coding<Key>{}) == count)
+      return write(part, begin, count, [](std::uint64_t i) { return i; });
+    const CodeRange range = range_of_codes(part.codes, count);
+    const PlaceOrder<Key, std::uint32_t> by_short_words(part.codes, count, range);
+    if (count <= most_short_order && by_short_words.separates())
+      finish(part, begin, count, by_short_words, reinterpret_cast<std::uint32_t*>(part.words));
+    else
+      finish(part, begin, count, PlaceOrder<Key, std::uint64_t>(part.codes, count, range),
+             part.words);
   }
   // Writes records [from, from + count) of the partitioned chunks to the output, in their order.
   void move(std::uint64_t from, std::uint64_t to, std::uint64_t count) const {
@@ -109,42 +115,6 @@ struct PairSteps {
   // Merges sorted runs of the output.
   void merge(std::uint64_t begin, std::uint64_t bound, std::uint64_t end) const {
     merge_output(context, in, keys_out, values_out, mine(0), begin, bound, end);
-  }
-
- private:
-  // Completes the sort of words whose windows lack the lowest bits of code - lowest code. These
-  // bits and a place fit a word, so each group of equal windows is sorted again.
-  void sort_equal_windows(const Part& part, std::uint64_t count, const Window& window,
-                          unsigned place_bits) const {
-    const std::uint64_t mask = (std::uint64_t{1} << place_bits) - 1;
-    const std::uint64_t low = (std::uint64_t{1} << window.shift) - 1;
-    std::uint64_t* const words = part.words;
-    const auto code = [&](std::uint64_t i) { return part.codes[words[i] & mask]; };
-    for (std::uint64_t begin = 0, end = 0; begin < count; begin = end) {
-      end = begin + 1;
-      while (end < count && words[end] >> place_bits == words[begin] >> place_bits) ++end;
-      if (end - begin == 1) continue;
-      bool in_order = true;  // often all codes are the same
-      for (std::uint64_t i = begin + 1; i < end; ++i) in_order &= code(i - 1) <= code(i);
-      if (in_order) continue;
-      for (std::uint64_t i = begin; i < end; ++i)
-        words[i] = ((code(i) - window.lowest) & low) << place_bits | (words[i] & mask);
-      sort_words(words + begin, end - begin);
-    }
-  }
-  void write(const Part& part, std::uint64_t begin, std::uint64_t count,
-             unsigned place_bits) const {
-    const std::uint64_t mask = (std::uint64_t{1} << place_bits) - 1;
-    for (std::uint64_t i = 0; i < count; ++i)
-      values_out[begin + i] = part.values[part.words[i] & mask];
-    if (keys_out == nullptr) return;
-    constexpr std::uint64_t block = 1024;  // decoded while it is in the nearest cache
-    for (std::uint64_t b = 0; b < count; b += block) {
-      const std::uint64_t some = std::min(block, count - b);
-      Key* const to = keys_out + begin + b;
-      for (std::uint64_t i = 0; i < some; ++i) to[i] = part.codes[part.words[b + i] & mask];
-      decode(to, some, coding);
-    }
   }
 
   const Context& context;
@@ -159,6 +129,28 @@ struct PairSteps {
   Coding<Key> coding;
   std::uint64_t largest = 0;
   std::unique_ptr<std::uint64_t, decltype(&std::free)> large{nullptr, &std::free};
+
+ private:
+  template <class Order, class Word>
+  void finish(const Part& part, std::uint64_t begin, std::uint64_t count, const Order& order,
+              Word* words) const {
+    order.sort(words);
+    write(part, begin, count,
+          [words, mask = order.mask()](std::uint64_t i) { return words[i] & mask; });
+  }
+  // Writes the part's records from(0), from(1), …
+  template <class From>
+  void write(const Part& part, std::uint64_t begin, std::uint64_t count, const From& from) const {
+    for (std::uint64_t i = 0; i < count; ++i) values_out[begin + i] = part.values[from(i)];
+    if (keys_out == nullptr) return;
+    constexpr std::uint64_t block = 1024;  // decoded while it is in the nearest cache
+    for (std::uint64_t b = 0; b < count; b += block) {
+      const std::uint64_t some = std::min(block, count - b);
+      Key* const to = keys_out + begin + b;
+      for (std::uint64_t i = 0; i < some; ++i) to[i] = part.codes[from(b + i)];
+      decode(to, some, coding);
+    }
+  }
 };
 
 }  // namespace sortium::sample

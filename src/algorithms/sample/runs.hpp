@@ -90,6 +90,10 @@ class RunFinder {
           mine.add(i + k - 1, 1, (rank[k - 1] < rank[k]) - (rank[k - 1] > rank[k]));
       if (mine.count > most) given_up_.store(true, std::memory_order_relaxed);
     }
+    // Pieces are joined at their bounds only, so all other stretches remain apart.
+    if (mine.count > 1 &&
+        apart_.fetch_add(mine.count - 1, std::memory_order_relaxed) + mine.count > most)
+      given_up_.store(true, std::memory_order_relaxed);
   }
 
   // Returns the runs once every piece has been examined, or none if there are too many.
@@ -121,6 +125,7 @@ class RunFinder {
 
   std::uint64_t count_;
   Stretches* stretches_;
+  std::atomic<std::size_t> apart_{0};  // stretches that do not begin a piece
   std::atomic<bool> given_up_{false};
 };
 using Runs = RunFinder::Runs;

@@ -21,6 +21,7 @@
 #include "../catalog.hpp"
 #include "../run_alone.hpp"
 #include "few_keys.hpp"
+#include "few_records.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -29,6 +30,7 @@
 #include "pair_steps.hpp"
 #include "partition.hpp"
 #include "record_steps.hpp"
+#include "record_strips.hpp"
 #include "split_keys.hpp"
 #include "strips.hpp"
 
@@ -206,6 +208,24 @@ class SampleSorter final : public Sorter {
 
   template <class Key, class Value, class Q>
   void sort_records(Q& queue, const Context& context, const Runs& runs) const {
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.coded && layout_.problem.count <= layout_.alone) {
+        bool sorted = false;
+        const typename FewRecords<Key, Value>::Space space{
+            at<Key>(layout_.keys.in(context.operands)),
+            at<Value>(layout_.values.in(context.operands)),
+            at<std::uint64_t>(layout_.own.in(context.operands))};
+        host::call(queue, "sort", [&] {
+          sorted = FewRecords<Key, Value>(layout_.problem, context.operands, space).sort();
+        });
+        if (sorted) return;
+      }
+    if constexpr (sizeof(Key) >= 4)
+      if (strips_suit(runs)) {
+        if (layout_.moved_bytes == 4 ? sort_strips<Key, std::uint32_t, Value>(queue, context)
+                                     : sort_strips<Key, std::uint64_t, Value>(queue, context))
+          return;
+      }
     if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
     if constexpr (sizeof(Key) == 4)
       if (layout_.words == Words::packed)
@@ -230,6 +250,22 @@ class SampleSorter final : public Sorter {
   template <class Steps, class Q>
   static void partition(Q& queue, const Context& context, Steps steps) {
     Partition(context, steps).run(queue);
+  }
+
+  // Merges of few runs of packed words take less time; so do radix sorts of short lists.
+  [[nodiscard]] bool strips_suit(const Runs& runs) const {
+    constexpr std::uint64_t short_list = 1u << 17;
+    return layout_.words == Words::paired || (layout_.words == Words::packed && runs.count == 0 &&
+                                              layout_.problem.count > short_list);
+  }
+  // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
+  template <class Key, class Moved, class Value, class Q>
+  bool sort_strips(Q& queue, const Context& context) const {
+    PairSteps<Key, Moved, Value> steps(context);
+    RecordStrips strips(context, steps);
+    bool worth_it = false;
+    host::call(queue, "look", [&] { worth_it = strips.are_worth_it(); });
+    return worth_it && strips.run(queue);
   }
 
   // Returns false, with nothing written to the output, if so many keys are equal that the runs

@@ -217,11 +217,16 @@ CodeRange range_of_all(const Code* codes, std::size_t count) {
   return {lowest, highest};
 }
 
-template <class Code>
-void make_all_words(const Code* HWY_RESTRICT codes, std::uint64_t* HWY_RESTRICT words,
-                    std::size_t count, Window window, unsigned place_bits) {
+// `Pair` is a std::pair of the types of a code and a word, because a table of functions takes only
+// one type.
+template <class Pair, class Code = typename Pair::first_type,
+          class Word = typename Pair::second_type>
+void make_all_words(const Code* HWY_RESTRICT codes, Word* HWY_RESTRICT words, std::size_t count,
+                    Window window, unsigned place_bits) {
+  const Code lowest = static_cast<Code>(window.lowest);
   for (std::size_t i = 0; i < count; ++i)
-    words[i] = (std::uint64_t{codes[i]} - window.lowest) >> window.shift << place_bits | i;
+    words[i] =
+        static_cast<Word>(static_cast<Word>((codes[i] - lowest) >> window.shift) << place_bits | i);
 }
 
 // Replaces the first half of the words' memory by differences of 4 bytes, and the reverse.
@@ -261,8 +266,7 @@ void partition_list(Word* words, std::size_t count, const Word* splitters,
                     std::size_t splitter_count, std::size_t* ends, Word* spare) {
   partition_all(words, std::size_t{0}, count, splitters, splitter_count, ends, spare);
 }
-// `Pair` is a std::pair of the types of a code and a value, because a table of functions takes only
-// one type.
+// `Pair` has the types of a code and a value.
 template <class Pair, class Code = typename Pair::first_type,
           class Value = typename Pair::second_type>
 void partition_list_of_pairs(Code* codes, Value* values, std::size_t count, const Code* splitters,
@@ -314,10 +318,11 @@ CodeRange range_of_codes(const Code* codes, std::size_t count) {
   HWY_EXPORT_T(Range, range_of_all<Code>);
   return HWY_DYNAMIC_DISPATCH_T(Range)(codes, count);
 }
-template <class Code>
-void make_words(const Code* codes, std::uint64_t* words, std::size_t count, Window window,
+template <class Code, class Word>
+void make_words(const Code* codes, Word* words, std::size_t count, Window window,
                 unsigned place_bits) {
-  HWY_EXPORT_T(MakeWords, make_all_words<Code>);
+  using Pair = std::pair<Code, Word>;
+  HWY_EXPORT_T(MakeWords, make_all_words<Pair>);
   HWY_DYNAMIC_DISPATCH_T(MakeWords)(codes, words, count, window, place_bits);
 }
 // The sorts of short lists for this processor. AMD's first processors with AVX-512 are slow at the
@@ -478,6 +483,8 @@ SORTIUM_SAMPLE_WORDS(64)
   template CodeRange range_of_codes(const std::uint##bits##_t*, std::size_t);                     \
   template bool copy_plain_floats(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t); \
   template void sort_plain_floats(std::uint##bits##_t*, std::size_t);                             \
+  template void make_words(const std::uint##bits##_t*, std::uint32_t*, std::size_t, Window,       \
+                           unsigned);                                                             \
   template void make_words(const std::uint##bits##_t*, std::uint64_t*, std::size_t, Window,       \
                            unsigned);                                                             \
   template void partition_pairs(std::uint##bits##_t*, std::uint32_t*, std::size_t,                \

@@ -61,9 +61,9 @@ template <class Code>
 [[nodiscard]] CodeRange range_of_codes(const Code* codes, std::size_t count);
 
 // Writes words of (code - window.lowest) >> window.shift, above the code's place in the list, which
-// has `place_bits` bits.
-template <class Code>
-void make_words(const Code* codes, std::uint64_t* words, std::size_t count, Window window,
+// has `place_bits` bits. Words have 4 or 8 bytes.
+template <class Code, class Word>
+void make_words(const Code* codes, Word* words, std::size_t count, Window window,
                 unsigned place_bits);
 
 // Sorts in ascending order, not stably. Highway's vqsort: Wassenberg, Blacher, Giesen, Sanders,

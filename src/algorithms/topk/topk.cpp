@@ -9,6 +9,9 @@
 #include "../catalog.hpp"
 #include "../select.hpp"
 #include "sample_select.hpp"
+#ifdef SORTIUM_WITH_HOST
+#include "../sample/few_records.hpp"
+#endif
 
 namespace sortium {
 namespace {
@@ -202,6 +205,56 @@ class Topk final : public Algorithm {
 };
 
 #ifdef SORTIUM_WITH_HOST
+// Finds the first records of few on the calling thread (FewRecords).
+class FewTopk final : public Sorter {
+ public:
+  explicit FewTopk(const Problem& problem) : problem_(problem) {
+    codes_ = scratch_.add(problem.count * info(problem.key).bytes);
+    own_ = scratch_.add(problem.count * 2 * sizeof(std::uint64_t));
+  }
+  // With more threads, all of them select from fewer records. So they do if most records are
+  // wanted.
+  static bool suits(const Problem& problem, const Capabilities& device, const Parameters& given) {
+    const bool most_wanted = 8 * records_out(problem) > 5 * problem.count;
+    const std::uint64_t most = std::uint64_t{1}
+                               << (device.compute_units <= 2 && !most_wanted ? 18 : 16);
+    return problem.count <= most && info(problem.key).bytes >= 4 && sample::has_codes(problem) &&
+           !given.has("method") && !given.has("threads");
+  }
+
+  std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
+  std::string parameters() const override { return "method=select,threads=1"; }
+  void build(Device&, const Capabilities&) override {}
+  void enqueue(Queue& queue, const Operands& o) override {
+    queue.call("select", [this, o] {
+      if (info(problem_.key).bytes == 4)
+        select<std::uint32_t>(o);
+      else
+        select<std::uint64_t>(o);
+    });
+  }
+
+ private:
+  template <class Key>
+  void select(const Operands& o) const {
+    if (problem_.payload != Payload::none && problem_.value_bytes == 8)
+      select<Key, std::uint64_t>(o);
+    else
+      select<Key, std::uint32_t>(o);
+  }
+  template <class Key, class Value>
+  void select(const Operands& o) const {
+    using Records = sample::FewRecords<Key, Value>;
+    Records(problem_, o,
+            {sample::at<Key>(codes_.in(o)), nullptr, sample::at<std::uint64_t>(own_.in(o))})
+        .sort_first();
+  }
+
+  Problem problem_;
+  ScratchLayout scratch_;
+  ScratchLayout::Slice codes_, own_;
+};
+
 class HostTopk final : public TopkSorter {
  public:
   HostTopk(const Problem& problem, const Capabilities& device, const Parameters& given)
@@ -254,6 +307,8 @@ class TopkHost final : public Algorithm {
   Rank suits(const Problem&, const Capabilities&) const override { return Rank::only_one; }
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
+    refuse_segments(problem);
+    if (FewTopk::suits(problem, device, given)) return std::make_unique<FewTopk>(problem);
     return std::make_unique<HostTopk>(problem, device, given);
   }
 };

@@ -1,0 +1,274 @@
+// Sorts few records whose keys have codes of 4 or 8 bytes, or finds the first ones, on the calling
+// thread. The places of the codes are ordered; then keys and values are fetched, all from the
+// core's cache. Lists of a few runs are merged. Other lists are partitioned until words of 4 bytes
+// can order a part's places.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "layout.hpp"
+#include "merge_pieces.hpp"
+#include "place_order.hpp"
+#include "positions.hpp"
+#include "select_words.hpp"
+
+namespace sortium::sample {
+
+template <class Key, class Value>
+class FewRecords {
+ public:
+  // Memory for `count` records, and the words of their order.
+  struct Space {
+    Key* codes;
+    Value* values;       // may be null if values are not sorted in place
+    std::uint64_t* own;  // two words for each record
+  };
+
+  FewRecords(const Problem& problem, const Operands& o, const Space& space)
+      : problem_(problem),
+        count_(problem.count),
+        limit_(records_out(problem)),
+        in_(at<const Key>(o.keys_in)),
+        values_in_(problem.payload == Payload::values ? at<const Value>(o.values_in) : nullptr),
+        keys_out_(problem.keys_out ? at<Key>(o.keys_out) : nullptr),
+        values_out_(problem.payload == Payload::none ? nullptr : at<Value>(o.values_out)),
+        codes_(space.codes),
+        values_(space.values),
+        own_(space.own),
+        coding_(coding_of<Key>(problem)) {}
+
+  // Sorts all records.
+  // Returns false, with nothing written to the output, if floats tie that differ: codes do not
+  // contain their order.
+  [[nodiscard]] bool sort() {
+    encode(in_, codes_, count_, coding_);
+    if (coding_.is_float && ties_of(codes_, count_).differ()) return false;
+    if (values_in_ != nullptr && values_in_ == values_out_) {
+      std::memcpy(values_, values_in_, count_ * sizeof(Value));
+      values_in_ = values_;
+    }
+    Run runs[most_runs];
+    const std::size_t found = find_runs(runs);
+    const CodeRange range = range_of_codes(codes_, count_);
+    if (found == 1 && !runs[0].falls)
+      write(0, count_, codes_, [](std::uint64_t i) { return i; });
+    else if (found == 1 && no_neighbours_tie())
+      write(0, count_, codes_, [n = count_](std::uint64_t i) { return n - 1 - i; });
+    else if (found != 0)
+      merge(runs, found, range);
+    else if (count_ <= most_short_order && !are_sparse(range))
+      write_part(0, count_, codes_, nullptr, range);
+    else {
+      std::iota(places(), places() + count_, 0u);
+      partition(range);
+    }
+    return true;
+  }
+
+  // Writes the first problem.limit records of the sorted order. The output must not overlap the
+  // input. Allocates memory for a sample.
+  void sort_first() {
+    const bool has_places = values_out_ != nullptr || coding_.is_float;
+    for (unsigned attempt = 0;; ++attempt) {
+      const Key bound = bound_of_first(attempt);
+      const Coded<Key> all{in_, problem_.count, coding_};
+      count_ = collect_within(all, Key{0}, bound, codes_).second;
+      if (count_ < limit_) continue;
+      if (has_places) places_up_to(all, bound, places());
+      break;
+    }
+    if (coding_.is_float && ties_of(codes_, count_).differ()) {
+      for (std::uint64_t i = 0; i < count_; ++i) codes_[i] = Ties<Key>::shared(codes_[i]);
+      fetches_input_ = true;
+    } else if (values_out_ == nullptr) {
+      sort_and_decode(codes_, count_, coding_);
+      std::memcpy(keys_out_, codes_, limit_ * sizeof(Key));
+      return;
+    }
+    const CodeRange range = range_of_codes(codes_, count_);
+    if (count_ <= most_short_order && !are_sparse(range))
+      write_part(0, count_, codes_, places(), range);
+    else
+      partition(range);
+  }
+
+ private:
+  static constexpr std::size_t most_runs = 8;
+  static constexpr Key zero = Ties<Key>::first_zero;
+
+  [[nodiscard]] std::uint32_t* places() const { return reinterpret_cast<std::uint32_t*>(own_); }
+
+  // ---- the first records ----
+
+  // Returns a code that probably is not below that of the last wanted record. Each `attempt` is
+  // more careful than the one before it; the last is certain.
+  Key bound_of_first(unsigned attempt) const {
+    constexpr Key all = static_cast<Key>(~Key{0});
+    const double n = static_cast<double>(problem_.count), share = static_cast<double>(limit_) / n;
+    const double samples = std::floor(3 * std::sqrt(n)), place = share * samples;
+    const double slack = (attempt == 0 ? 2.5 : 16) * (2 + std::sqrt(place * (1 - share)));
+    if (attempt == 2 || place + slack >= samples) return all;
+    std::vector<Key> sample(static_cast<std::size_t>(samples));
+    Positions positions(attempt);
+    for (Key& code : sample) code = in_[positions.next(problem_.count)];
+    encode(sample.data(), sample.data(), sample.size(), coding_);
+    const Key bound =
+        select_word(sample.data(), sample.size(), static_cast<std::size_t>(place + slack));
+    return coding_.is_float ? Ties<Key>::with(bound).last : bound;
+  }
+
+  // ---- runs ----
+
+  // Finds the runs. Returns 0 if there are too many.
+  std::size_t find_runs(Run* runs) const {
+    if (!may_have_runs()) return 0;
+    const std::size_t most = std::min<std::uint64_t>(most_runs, 1 + count_ / 64);
+    std::size_t found = 0;
+    for (std::uint64_t begin = 0; begin < count_;) {
+      if (found == most) return 0;
+      const Key* const codes = codes_ + begin;
+      const std::uint64_t left = count_ - begin;
+      const bool falls = left > 1 && codes[0] > codes[1];
+      const std::uint64_t length =
+          falls ? descending(codes, left, Coding<Key>{}) : ascending(codes, left, Coding<Key>{});
+      runs[found++] = {begin, begin + length, falls};
+      begin += length;
+    }
+    return found;
+  }
+  // Most lists end the search for runs here.
+  [[nodiscard]] bool may_have_runs() const {
+    const std::uint64_t glance = std::min<std::uint64_t>(count_, 64);
+    std::uint64_t rises = 0, falls = 0;
+    for (std::uint64_t i = 1; i < glance; ++i) {
+      rises += codes_[i - 1] < codes_[i];
+      falls += codes_[i - 1] > codes_[i];
+    }
+    return std::min(rises, falls) < most_runs;
+  }
+
+  [[nodiscard]] bool no_neighbours_tie() const {
+    Key tie = 0;
+    for (std::uint64_t i = 1; i < count_; ++i) tie |= Key{codes_[i - 1] == codes_[i]};
+    return tie == 0;
+  }
+
+  void merge(const Run* runs, std::size_t count, const CodeRange& range) const {
+    const PlaceOrder<Key, std::uint64_t> order(codes_, count_, range);
+    order.make(own_);
+    std::size_t ends[most_runs + 1] = {0};
+    for (std::size_t r = 0; r < count; ++r) {
+      ends[r + 1] = runs[r].end;
+      if (runs[r].falls)
+        turn(own_ + runs[r].begin, runs[r].end - runs[r].begin, order.place_bits());
+    }
+    std::uint64_t* const words = merge_pieces(own_, own_ + count_, ends, count);
+    order.finish(words);
+    write(0, count_, codes_, [&](std::uint64_t i) { return words[i] & order.mask(); });
+  }
+
+  // ---- parts ----
+
+  // True for floats of both signs: most codes between them, those of tiny numbers, do not occur, so
+  // windows of all codes would separate few.
+  [[nodiscard]] bool are_sparse(const CodeRange& range) const {
+    constexpr std::uint64_t few = 1024;
+    return coding_.is_float && count_ >= few && range.lowest < zero && zero < range.highest;
+  }
+
+  // Stably partitions codes and places(), and sorts the parts.
+  void partition(const CodeRange& range) const {
+    constexpr std::uint64_t wanted = most_short_order / 2, samples_of_part = 32;
+    constexpr std::uint64_t most_parts = 16;  // before zero is a splitter, too
+    const std::uint64_t parts = std::min(most_parts, ceil_div(count_, wanted));
+    Key samples[most_parts * samples_of_part], splitters[most_parts + 1];
+    Positions positions(Positions::splitters_seed);
+    for (std::uint64_t i = 0; i < parts * samples_of_part; ++i)
+      samples[i] = codes_[positions.next(count_)];
+    sort_words(samples, parts * samples_of_part);
+    std::size_t cuts = 0;
+    for (std::uint64_t p = 1; p < parts; ++p) splitters[cuts++] = samples[p * samples_of_part];
+    if (are_sparse(range)) splitters[cuts++] = zero;
+    std::sort(splitters, splitters + cuts);
+    cuts = static_cast<std::size_t>(std::unique(splitters, splitters + cuts) - splitters);
+
+    std::size_t ends[most_parts + 2];
+    partition_pairs(codes_, places(), count_, splitters, cuts, ends,
+                    reinterpret_cast<Key*>(own_ + count_), places() + count_);
+    for (std::size_t p = 0, begin = 0; p <= cuts && begin < limit_; begin = ends[p++])
+      if (const std::size_t count = ends[p] - begin; count != 0)
+        write_part(begin, count, codes_ + begin, places() + begin,
+                   range_of_codes(codes_ + begin, count));
+  }
+
+  // Sorts codes into the output from `begin` on. The code i is that of record places[i], or i if
+  // `places` is null.
+  void write_part(std::uint64_t begin, std::uint64_t count, const Key* codes,
+                  const std::uint32_t* places, const CodeRange& range) const {
+    const PlaceOrder<Key, std::uint32_t> order(codes, count, range);
+    if (order.separates()) return write_ordered<std::uint32_t>(order, begin, count, codes, places);
+    write_ordered<std::uint64_t>(PlaceOrder<Key, std::uint64_t>(codes, count, range), begin, count,
+                                 codes, places);
+  }
+  template <class Word>
+  void write_ordered(const PlaceOrder<Key, Word>& order, std::uint64_t begin, std::uint64_t count,
+                     const Key* codes, const std::uint32_t* places) const {
+    auto* const words = reinterpret_cast<Word*>(own_ + count_);  // behind the places
+    order.sort(words);
+    const Word mask = order.mask();
+    const std::uint64_t wanted = std::min(count, limit_ - begin);
+    const auto from = [=](std::uint64_t i) { return words[i] & mask; };
+    if (places == nullptr) return write(begin, wanted, codes, from);
+    const auto record = [=](std::uint64_t i) { return places[words[i] & mask]; };
+    if (fetches_input_)
+      for (std::uint64_t i = 0; keys_out_ != nullptr && i < wanted; ++i)
+        keys_out_[begin + i] = in_[record(i)];
+    else
+      write_keys(begin, wanted, codes, from);
+    write_values(begin, wanted, record);
+  }
+
+  // ---- output ----
+
+  // Writes the records at the places from(0), from(1), …
+  template <class From>
+  void write(std::uint64_t begin, std::uint64_t count, const Key* codes, const From& from) const {
+    write_keys(begin, count, codes, from);
+    write_values(begin, count, from);
+  }
+  template <class From>
+  void write_keys(std::uint64_t begin, std::uint64_t count, const Key* codes,
+                  const From& from) const {
+    if (keys_out_ == nullptr) return;
+    for (std::uint64_t i = 0; i < count; ++i) keys_out_[begin + i] = codes[from(i)];
+    decode(keys_out_ + begin, count, coding_);
+  }
+  template <class From>
+  void write_values(std::uint64_t begin, std::uint64_t count, const From& from) const {
+    if (values_out_ == nullptr) return;
+    Value* const to = values_out_ + begin;
+    if (values_in_ == nullptr)
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Value>(from(i));
+    else
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = values_in_[from(i)];
+  }
+
+  const Problem& problem_;
+  std::uint64_t count_;         // of the codes
+  std::uint64_t limit_;         // records that are written
+  bool fetches_input_ = false;  // codes do not tell the keys
+  const Key* in_;
+  const Value* values_in_;  // null: values are positions
+  Key* keys_out_;           // may be null
+  Value* values_out_;
+  Key* codes_;
+  Value* values_;
+  std::uint64_t* own_;
+  Coding<Key> coding_;
+};
+
+}  // namespace sortium::sample
