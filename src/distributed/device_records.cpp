@@ -11,6 +11,7 @@
 #include <sortium/permute.hpp>
 #include <sortium/records.hpp>
 
+#include "../core/refuse.hpp"
 #include "../sort/host.hpp"
 #include "../sort/records.hpp"
 #include "../sort/validate.hpp"
@@ -25,10 +26,6 @@ namespace sortium::distributed {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 // The columns that travel: the problem's and the positions.
 std::vector<Column> all_columns(const RecordProblem& p) {

@@ -10,6 +10,7 @@
 #include <sortium/distributed.hpp>
 #include <string>
 
+#include "../core/refuse.hpp"
 #include "../sort/host.hpp"
 #include "../sort/out_of_memory.hpp"
 #include "../sort/validate.hpp"
@@ -30,10 +31,6 @@ using Key = OrderKey<1>;
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr unsigned most_given_slices = 64;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count, unsigned bytes) {
   return m ? m.slice(begin * bytes, count * bytes) : Memory{};

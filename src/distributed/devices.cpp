@@ -9,6 +9,7 @@
 #include <sortium/device.hpp>
 #include <sortium/distributed.hpp>
 
+#include "../core/refuse.hpp"
 #include "../sort/few.hpp"
 #include "../sort/host.hpp"
 #include "../sort/host_arrays.hpp"
@@ -23,10 +24,6 @@ namespace {
 // Threads of one process cannot die one by one, so a rank may wait for the others as long as they
 // need.
 constexpr std::chrono::hours no_timeout{24 * 365};
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 // Returns all devices of the backend that `item` names, such as "cuda:*".
 std::vector<std::shared_ptr<Device>> devices_of_backend(std::string_view list,

@@ -9,6 +9,7 @@
 #include <sortium/sort.hpp>
 #include <string>
 
+#include "../core/refuse.hpp"
 #include "../sort/host.hpp"
 #include "../sort/records.hpp"
 #include "../sort/validate.hpp"
@@ -22,10 +23,6 @@
 namespace sortium::distributed {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 // A sort of this rank's records. The members differ between plain keys and records.
 struct Job {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "../core/refuse.hpp"
 #include "../sort/host.hpp"
 #include "../sort/stages.hpp"
 #include "../sort/validate.hpp"
@@ -14,10 +15,6 @@
 namespace sortium::files {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 class RunMaker {
  public:

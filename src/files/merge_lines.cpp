@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t largest_unit = std::uint64_t{1} << 20;
 
 // How the memory is divided.
-struct Shape {
+struct LineMergeShape {
   std::uint64_t unit = 0;    // bytes of a run that are read at a time, unless a line has more
   std::uint64_t held = 0;    // bytes of the texts of all units
   std::uint64_t group = 0;   // cost of the lines of a group, of which there are three
@@ -39,7 +39,7 @@ struct Shape {
   bool fits = false;
 
   // `largest` has the bytes of the largest grain of each run.
-  Shape(const LineCosts& costs, const std::vector<std::uint64_t>& largest) {
+  LineMergeShape(const LineCosts& costs, const std::vector<std::uint64_t>& largest) {
     const std::uint64_t runs = largest.size();
     const std::uint64_t most = *std::ranges::max_element(largest);
     held = costs.memory() / 3;
@@ -83,7 +83,7 @@ struct Final {
 class LineMerge {
  public:
   LineMerge(const LineRuns& runs, const LineOptions& options, const LineWriter& write,
-            const Shape& shape)
+            const LineMergeShape& shape)
       : stored_(runs),
         o_(options),
         order_(options),
@@ -335,7 +335,7 @@ class LineMerge {
   const LineOptions& o_;
   LineOrder order_;
   const LineWriter& write_;
-  Shape shape_;
+  LineMergeShape shape_;
   std::vector<Run> runs_;
   std::uint64_t held_ = 0;   // bytes of memory of all units
   double cost_of_byte_ = 1;  // of the lines of the last group
@@ -347,7 +347,7 @@ class LineMerge {
 }  // namespace
 
 void check_line_merge_fits(const LineCosts& costs, const std::vector<std::uint64_t>& largest) {
-  const Shape shape(costs, largest);
+  const LineMergeShape shape(costs, largest);
   if (shape.fits) return;
   throw Error(
       ErrorCode::invalid_argument,
@@ -360,7 +360,7 @@ std::uint64_t merge_line_runs(const LineRuns& runs, const LineOptions& options,
   std::vector<std::uint64_t> largest;
   for (const auto& run : runs.runs()) largest.push_back(run.largest);
   check_line_merge_fits(runs.costs(), largest);
-  return LineMerge(runs, options, write, Shape(runs.costs(), largest)).run();
+  return LineMerge(runs, options, write, LineMergeShape(runs.costs(), largest)).run();
 }
 
 }  // namespace sortium::files

@@ -74,7 +74,7 @@ class InputFile {
   mode_t mode_ = 0;
 };
 
-[[noreturn]] void refuse(const std::string& out, const std::string& why) {
+[[noreturn]] void refuse_output(const std::string& out, const std::string& why) {
   throw Error(ErrorCode::invalid_argument, fmt::format("out is {}: {}", out, why));
 }
 
@@ -85,16 +85,18 @@ void check_is_name(const std::string& out) {
   for (fs::path at = fs::absolute(out, error); !error;
        at = at.parent_path() / fs::read_symlink(at, error))  // fails for what is no link
     if (fs::weakly_canonical(at.parent_path(), error).string().starts_with("/proc/"))
-      refuse(out, "it is an open file; sort_stream() can write to it");
+      refuse_output(out, "it is an open file; sort_stream() can write to it");
 }
 
 // Throws Error(invalid_argument) if rename() would destroy more than the content of the file.
 void check_replaceable(const std::string& out, const struct stat& old) {
-  if (S_ISLNK(old.st_mode)) refuse(out, "it is a link to a file that does not exist");
-  if (!S_ISREG(old.st_mode)) refuse(out, "it is not a regular file; sort_stream() can write to it");
+  if (S_ISLNK(old.st_mode)) refuse_output(out, "it is a link to a file that does not exist");
+  if (!S_ISREG(old.st_mode))
+    refuse_output(out, "it is not a regular file; sort_stream() can write to it");
   if (old.st_nlink > 1)
-    refuse(out, fmt::format("it has {} hard links, and the others would keep the old content",
-                            old.st_nlink));
+    refuse_output(out,
+                  fmt::format("it has {} hard links, and the others would keep the old content",
+                              old.st_nlink));
 }
 
 // Checks that the file may be replaced. Returns the mode for it: its own, or `mode` if there is

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "../core/refuse.hpp"
 #include "../distributed/devices.hpp"
 #include "../sort/host.hpp"
 #include "../sort/records.hpp"
@@ -18,10 +19,6 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{16} << 20;
 constexpr std::uint64_t grain_bytes = std::uint64_t{64} << 10;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 void check_columns(const std::vector<StreamColumn>& columns) {
   bool is_read = false, is_written = false;

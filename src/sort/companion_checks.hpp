@@ -6,13 +6,10 @@
 
 #include <sortium/search.hpp>
 
+#include "../core/refuse.hpp"
 #include "validate.hpp"
 
 namespace sortium::companions {
-
-[[noreturn]] inline void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 // Throws Error(invalid_argument) if a companion cannot take the problem. Returns it.
 inline const Problem& checked(const Problem& p) {

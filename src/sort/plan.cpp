@@ -4,6 +4,7 @@
 #include <sortium/plan.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "../core/refuse.hpp"
 #include "out_of_memory.hpp"
 #include "profiled.hpp"
 #include "self_test.hpp"
@@ -12,10 +13,6 @@
 namespace sortium {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 Planned plan(const Problem& problem, const Capabilities& capabilities, const Method& method,
              const std::vector<const Algorithm*>& except = {}) {

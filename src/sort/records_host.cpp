@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sortium/sortium.hpp>
 
+#include "../core/refuse.hpp"
 #include "../distributed/devices.hpp"
 #include "costs.hpp"
 #include "few.hpp"
@@ -18,10 +19,6 @@
 namespace sortium {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 // Returns the array that receives column `c`; nullptr if the column is not moved.
 void* output_of(const RecordProblem& problem, const RecordHostOperands& o, std::size_t c) {

@@ -5,15 +5,13 @@
 #include <bit>
 #include <cstring>
 
+#include "../core/refuse.hpp"
+
 namespace sortium {
 
 namespace {
 
 constexpr unsigned max_value_bytes = 256;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 void validate_segments(const Problem& p) {
   if (p.segments == 0) return;

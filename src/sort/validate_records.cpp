@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../core/refuse.hpp"
 #include "record_words.hpp"
 #include "records.hpp"
 
@@ -10,10 +11,6 @@ namespace sortium {
 namespace {
 
 constexpr unsigned max_element_bytes = 256;
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
 
 void validate_counts(const RecordProblem& p) {
   if (p.count > (std::uint64_t{1} << 40))

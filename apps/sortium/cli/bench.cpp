@@ -238,7 +238,7 @@ int bench_algorithms(const BenchOptions& options) {
 // The command line
 // ---------------------------------------------------------------------------------------------
 
-constexpr const char* footer = R"(Examples:
+constexpr const char* bench_footer = R"(Examples:
   sortium bench                                  keys and key+value, u32, 2^8 to 2^28 records
   sortium bench --algorithm all --n 2^10:2^20 --device cuda:0 --device opencl:0
   sortium bench --algorithm lsd,std::sort,std::sort-parallel --n 1000000,2^24 --type f64 \
@@ -332,7 +332,7 @@ void add_bench(CLI::App& cli, Action& action) {
   command->add_option("--csv", b->csv, "Also write them as comma-separated values")
       ->type_name("FILE");
   command->footer(fmt::format("Distributions (least to largest K; without K):\n{}\n{}",
-                              distribution_help(), footer));
+                              distribution_help(), bench_footer));
   command->callback([b, &action] {
     action = [b] { return b->paper.empty() ? bench_algorithms(*b) : bench_paper(*b); };
   });

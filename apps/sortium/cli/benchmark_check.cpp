@@ -18,8 +18,6 @@ namespace app {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 void check_usage(const CheckOptions& o) {
   const std::string option = o.summaries ? "--summaries" : "--records";
   const std::pair<bool, const char*> excluded[] = {{o.summaries && o.records, "--records"},

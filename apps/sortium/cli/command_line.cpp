@@ -13,7 +13,7 @@ namespace app {
 
 namespace {
 
-constexpr const char* footer =
+constexpr const char* program_footer =
     "'sortium COMMAND --help' lists the options of a command, with examples.\n\n"
     "Exit codes: 0 success, 1 a check failed or a result is wrong, 2 wrong usage or input, "
     "3 device or runtime failure.";
@@ -34,7 +34,7 @@ std::string unexpected_arguments(const CLI::App& cli) {
 }
 
 // Throws Failure with the message and a reference to the command's help.
-[[noreturn]] void refuse(const CLI::App& cli, const std::string& message) {
+[[noreturn]] void refuse_arguments(const CLI::App& cli, const std::string& message) {
   const auto given = cli.get_subcommands();
   const std::string name = given.empty() ? "" : " " + given.front()->get_name();
   throw Failure(exit_usage, fmt::format("{}\n'sortium{} --help' lists the {}.", message, name,
@@ -47,9 +47,11 @@ void check_values(const CLI::App& cli) {
   for (const auto* command : cli.get_subcommands())
     for (const auto* option : command->get_options())
       for (const auto& value : option->results()) {
-        if (value.empty()) refuse(cli, fmt::format("{}: its value is empty", option->get_name()));
+        if (value.empty())
+          refuse_arguments(cli, fmt::format("{}: its value is empty", option->get_name()));
         if (value.starts_with("--") && command->get_option_no_throw(value) != nullptr)
-          refuse(cli, fmt::format("{}: its value is missing before {}", option->get_name(), value));
+          refuse_arguments(
+              cli, fmt::format("{}: its value is missing before {}", option->get_name(), value));
       }
 }
 
@@ -60,7 +62,7 @@ void describe_program(CLI::App& cli, Action& action) {
   cli.description("Sorts on OpenCL and CUDA devices and on the cores of the host.");
   cli.set_version_flag("--version", fmt::format("sortium {}", sortium::version()));
   cli.require_subcommand(0, 1);  // parse_command_line() has the message for none
-  cli.footer(footer);
+  cli.footer(program_footer);
   for (auto* const add : all_commands) add(cli, action);
 }
 
@@ -76,9 +78,9 @@ Action parse_command_line(std::vector<std::string> arguments) {
     check_values(cli);
   } catch (const CLI::ExtrasError&) {
     check_values(cli);
-    refuse(cli, unexpected_arguments(cli));
+    refuse_arguments(cli, unexpected_arguments(cli));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) refuse(cli, error.what());
+    if (error.get_exit_code() != 0) refuse_arguments(cli, error.what());
     std::ostringstream text;
     cli.exit(error, text, text);  // prints the help or the version
     return [text = text.str()] {
@@ -86,7 +88,7 @@ Action parse_command_line(std::vector<std::string> arguments) {
       return exit_success;
     };
   }
-  if (!action) refuse(cli, fmt::format("a command is needed: {}", command_names(cli)));
+  if (!action) refuse_arguments(cli, fmt::format("a command is needed: {}", command_names(cli)));
   return action;
 }
 

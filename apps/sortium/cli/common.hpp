@@ -33,6 +33,9 @@ class Failure : public std::runtime_error {
   Exit code_;
 };
 
+// Throws a Failure of the command line, or of a file that it names.
+[[noreturn]] inline void refuse(const std::string& message) { throw Failure(exit_usage, message); }
+
 // The reader of standard output, or of another pipe, has closed it. The program then ends without a
 // message.
 class ReaderGone : public Failure {

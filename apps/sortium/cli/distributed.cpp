@@ -24,8 +24,6 @@ using sortium::Payload;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 void check_distributed_usage(const SortOptions& o) {
   check_sort_usage(o);
   const std::pair<bool, const char*> excluded[] = {{o.text, "--text"},

@@ -26,8 +26,6 @@ using sortium::StreamColumn;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 bool replaces(const std::string& out, const std::string& in) {
   std::error_code absent;
   return std::filesystem::equivalent(out, in, absent);

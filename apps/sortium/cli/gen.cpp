@@ -25,8 +25,6 @@ struct GenOptions {
   bool quiet = false;
 };
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 // Parses a decimal number below 2^128.
 Number128 parse_record_number(const std::string& text) {
   constexpr Number128 most = ~Number128{0};

@@ -44,8 +44,6 @@ void need_float(sortium::KeyType type, std::string_view option, std::string_view
                                           sortium::info(type).name));
 }
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 }  // namespace
 
 std::string_view name(NanOrder nan) {

@@ -20,8 +20,6 @@ using sortium::LineReport;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 std::uint64_t parse_field(const std::string& text) {
   if (text.empty()) return 0;
   std::uint64_t n = 0;

@@ -290,7 +290,7 @@ class Experiment {
   Tally start_;
 };
 
-constexpr const char* footer = R"(Examples:
+constexpr const char* pic_footer = R"(Examples:
   sortium pic                                    as published: 2^23 particles, 32 x 32 cells
   sortium pic --picture particles.png
   sortium pic --particles 2^28 --grid 4096 --steps 10 --device cuda:0 --json result.json
@@ -346,7 +346,7 @@ void add_pic(CLI::App& cli, Action& action) {
                    "their place in memory")
       ->type_name("OUT.png");
   command->add_option("--json", o->json, "Also write the results to this file")->type_name("FILE");
-  command->footer(footer);
+  command->footer(pic_footer);
   command->callback([o, &action] { action = [o] { return pic(*o); }; });
 }
 

@@ -37,8 +37,6 @@ RecordProblem problem_of(const RecordFile& file, Moved moved, unsigned position_
   return p;
 }
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 // One call of `sortium sort` or `sortium topk` for a file of records.
 class RecordSort {
  public:

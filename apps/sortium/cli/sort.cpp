@@ -37,8 +37,6 @@ using sortium::Problem;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Failure(exit_usage, message); }
-
 HostReport sort_with_peer(const Peer& peer, const Problem& problem, const HostOperands& operands) {
   Stopwatch watch;
   const auto sorter = make_host_sort(peer, problem, operands);

@@ -277,7 +277,7 @@ int tune(const TuneOptions& options) {
   return wrong == 0 ? exit_success : exit_wrong;
 }
 
-constexpr const char* footer = R"(Examples:
+constexpr const char* tune_footer = R"(Examples:
   sortium tune --device cuda:0          what auto selects for u32, with and without values
   sortium tune --algorithm lsd --type u32,u64 --n 2^16,2^20,2^24 --seconds 60
   sortium tune --algorithm radix --payload keys --bits 0:30 --n 2^20,2^23,2^25 --export
@@ -331,7 +331,7 @@ void add_tune(CLI::App& cli, Action& action) {
       command->add_option("-o,--output", t->out, "Tuning file (default: the user's own; see below)")
           ->type_name("FILE");
   command->add_flag("--export", t->print, "Print the entries and write no file")->excludes(tuned);
-  command->footer(footer);
+  command->footer(tune_footer);
   command->callback([t, &action] { action = [t] { return tune(*t); }; });
 }
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <bit>
 #include <compare>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -143,23 +145,23 @@ std::optional<std::string> check(const Problem& p, const HostOperands& o, bool s
   return std::nullopt;
 }
 
+// Calls body(i) for each i < count, on all cores. Not a template: those of the parallel algorithms
+// take a second to compile for each body.
+void for_all(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  fast_for_each(all.begin(), all.end(), body);
+}
+
 // Calls body(first, last) for consecutive ranges of [0, count), on all cores. Returns the ranges'
 // results, in their order.
 template <class Body>
 auto for_ranges(std::uint64_t count, const Body& body) {
   constexpr std::uint64_t length = std::uint64_t{1} << 16;
   using Result = decltype(body(count, count));
-  struct Range {
-    std::uint64_t first, last;
-    Result result{};
-  };
-  std::vector<Range> ranges;
-  for (std::uint64_t first = 0; first < count; first += length)
-    ranges.push_back({first, std::min(count, first + length)});
-  fast_for_each(ranges.begin(), ranges.end(), [&](Range& r) { r.result = body(r.first, r.last); });
-  std::vector<Result> results;
-  results.reserve(ranges.size());
-  for (auto& r : ranges) results.push_back(std::move(r.result));
+  std::vector<Result> results((count + length - 1) / length);
+  for_all(results.size(),
+          [&](std::size_t i) { results[i] = body(i * length, std::min(count, (i + 1) * length)); });
   return results;
 }
 

@@ -46,19 +46,29 @@ struct ByRank {
   }
 };
 
-template <class Iterator, class Less>
-void sort_as(How how, Iterator first, Iterator last, const Less& less, bool must_be_stable) {
+// std::sort-parallel sorts keys alone unstably.
+template <class K, class Less>
+void sort_keys(How how, K* first, K* last, const Less& less) {
   if (how == How::parallel) {
 #ifdef SORTIUM_TBB
-    if (must_be_stable)
-      std::stable_sort(std::execution::par, first, last, less);
-    else
-      std::sort(std::execution::par, first, last, less);
+    std::sort(std::execution::par, first, last, less);
 #endif
-  } else if (how == How::stable || must_be_stable) {
+  } else if (how == How::stable) {
     std::stable_sort(first, last, less);
   } else {
     std::sort(first, last, less);
+  }
+}
+
+// Records are always sorted stably.
+template <class Record, class Less>
+void sort_records(How how, std::vector<Record>& records, const Less& less) {
+  if (how == How::parallel) {
+#ifdef SORTIUM_TBB
+    std::stable_sort(std::execution::par, records.begin(), records.end(), less);
+#endif
+  } else {
+    std::stable_sort(records.begin(), records.end(), less);
   }
 }
 
@@ -75,7 +85,7 @@ class KeySort final : public HostSort {
   double run() override {
     if (in_ != out_ && count_ > 0) std::memcpy(out_, in_, count_ * sizeof(K));
     Stopwatch watch;
-    sort_as(how_, out_, out_ + count_, less_, false);
+    sort_keys(how_, out_, out_ + count_, less_);
     return watch.lap();
   }
 
@@ -101,7 +111,7 @@ class RecordSort final : public HostSort {
       records_[i] = {keys[i], positions ? static_cast<V>(i) : values[i]};
     const auto less = [this](const Record& a, const Record& b) { return less_(a.key, b.key); };
     Stopwatch watch;
-    sort_as(how_, records_.begin(), records_.end(), less, true);
+    sort_records(how_, records_, less);
     return watch.lap();
   }
 

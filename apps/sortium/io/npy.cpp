@@ -23,8 +23,6 @@ constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::uint64_t most_record_bytes = 1 << 20;
 constexpr std::uint64_t most_header_bytes = 1 << 20;  // NumPy's own headers have about 100 bytes
 
-[[noreturn]] void refuse(const std::string& why) { throw Failure(exit_usage, why); }
-
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto add = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   const auto tail = [&](unsigned shift) { add(0x80 | (code >> shift & 0x3f)); };
