@@ -42,8 +42,8 @@ KERNEL(WG) void say_barriers(GLOBAL u32* cells, GLOBAL u32* wrong) {
 }
 
 // out: for each work-item its local and its global ticket; then for each group the sum, the OR, and
-// the maximum of its work-items' numbers. `seen` has a bit for each of the group's numbers modulo 32
-// of work-items that 5 does not divide.
+// the maximum of its work-items' numbers. `seen` has a bit for each of the group's numbers modulo
+// 32 of work-items that 5 does not divide.
 KERNEL(WG)
 void say_atomics(GLOBAL u32* next, GLOBAL u32* tickets, GLOBAL u32* sums, GLOBAL u32* largest,
                  GLOBAL u32* seen) {
