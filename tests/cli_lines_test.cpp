@@ -451,7 +451,7 @@ TEST_F(Lines, TransfersThatFail) {
   const auto before = files();
   const auto sort = [&](const std::string& plan) {
     return shell(
-        fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={} LD_PRELOAD={} $S "
+        fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 CORES=16 FAIL_IO={} LD_PRELOAD={} $S "
                     "sort in --lines -o in --device cpu:0",
                     plan, FAIL_IO));
   };

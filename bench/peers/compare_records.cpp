@@ -1,9 +1,10 @@
 // Compares Sortium's sort of records with what CUB offers: the same records on the same GPU,
 // interleaved in one run. All sorts write the sorted columns elsewhere. Sortium's results are
-// compared with CUB's byte for byte, also those of the same sort captured in a CUDA graph.
+// compared with CUB's byte for byte, also after a launch of the sort from a CUDA graph.
 //   compare_records [--n COUNT] [--seconds S] [--json FILE] [--phases] [NAME[:COUNT]…]
-// record_lists.hpp names the lists. All times are medians of the host's time from the first call to
-// the end of the sort, and of the time between two events on the stream.
+// record_lists.hpp names the lists. Prints two medians for each sort: the host's time from the call
+// to the end of the sort, and the time between two events on the stream. "x" is the time of CUB's
+// faster sort divided by Sortium's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -42,7 +43,7 @@ struct Columns {
   std::vector<void*> pointers;
 };
 
-// The key of a list that record_lists.hpp names.
+// Returns the key of the list `name`; must agree with record_lists.cu.
 std::vector<sortium::Field> key_of(const std::string& name) {
   using sortium::FieldType, sortium::KeyType, sortium::Order;
   if (name == "hundred") return {{.type = FieldType::bytes(10)}};
@@ -174,7 +175,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> names;
   app.add_option("--n", count, "number of records")
       ->check(CLI::Range(std::uint64_t{1}, (std::uint64_t{1} << 31) - 1));
-  app.add_option("--seconds", seconds, "time for each list");
+  app.add_option("--seconds", seconds, "seconds to measure each list");
   app.add_option("--json", json, "also write the results to this file");
   app.add_flag("--phases", phases, "also print the device time of each phase");
   app.add_option("list", names, "NAME or NAME:COUNT (default: all lists)");

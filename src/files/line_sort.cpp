@@ -289,6 +289,10 @@ class Turns {
     failed_ = true;
     changed_.notify_all();
   }
+  [[nodiscard]] bool have_failed() {
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
 
  private:
   std::mutex mutex_;
@@ -345,6 +349,8 @@ std::uint64_t SortedLines::write(const LineWriter& write, const std::string* bef
   std::atomic<std::uint64_t> written{0};
   Turns turns;
   on_all_cores((count() + part_lines - 1) / part_lines, [&](std::uint64_t part) {
+    // After a failure, later parts begin while earlier ones still use their buffers.
+    if (turns.have_failed()) return;
     auto& buffer = buffers[part % buffers.size()];
     const auto flush = [&] {
       check_stop({.stop = options_.stop});

@@ -3,26 +3,26 @@
 //
 PARAMETER(WG)
 
-// Returns 1 if record i, which has a record before it, ties with that one. `heads` (or null) has a
-// 1 for the first record of each segment of the last round.
-INLINE u32 ties_with_last(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i) {
+// Returns 1 if record i ties with record i - 1; i > 0. `heads`, if not null, has a 1 for the first
+// record of each segment of the previous round.
+INLINE u32 ties_with_previous(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i) {
   return words[i] == words[i - 1] && !(heads && heads[i]) ? 1 : 0;
 }
-// Returns 1 if record i of n ties with a neighbour, and 3 if it is the first of those that tie.
+// Bit 0: record i of n ties with a neighbour. Bit 1: it is the first of its segment.
 INLINE u32 tie_of(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i, u64 n) {
-  const u32 last = i > 0 ? ties_with_last(words, heads, i) : 0;
-  const u32 next = i + 1 < n ? ties_with_last(words, heads, i + 1) : 0;
-  return last ? 1 : next ? 3 : 0;
+  const u32 previous = i > 0 ? ties_with_previous(words, heads, i) : 0;
+  const u32 next = i + 1 < n ? ties_with_previous(words, heads, i + 1) : 0;
+  return previous ? 1 : next ? 3 : 0;
 }
 
-// Where the records of a work-group begin and end: one of group_count() parts of all records.
+// Returns the first record of a part. Each work-group has one of group_count() equal parts.
 INLINE u64 part_begin(u64 n, u64 part) {
   return min(n, part * ((n + group_count() - 1) / group_count()));
 }
 
-// Stores how many records of each part tie, and then for each part how many segments begin in it;
-// and 0 behind these. There are n records, or as many as `count` states. `more` tells whether
-// records have a next word; if not, none counts.
+// Stores how many records tie in each part, then how many segments begin in each part, then 0.
+// There are *count records, or n if `count` is null. If *more is 0, records have no next word, and
+// all counts are 0.
 KERNEL(WG)
 void ties_count(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u64* count,
                 GLOBAL const u32* more, GLOBAL index_t* counts, u64 n) {
@@ -46,11 +46,11 @@ void ties_count(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u6
 }
 
 // Puts the records that tie side by side: their positions and their places among all sorted
-// records. `counts` has been scanned. Segment s has those from offsets[s] on; offsets behind the
-// last one are the number of records that tie, which is also stored in *tied.
-//   positions, places  of the last round's records; `places` is null in the first round
-//   new_heads      null if there is no other round
-//   segments       the most segments
+// records. `counts` is the exclusive scan of all that ties_count stored, as one list. Segment s
+// begins at offsets[s]; all offsets behind the segments', and *tied, are the number of ties.
+//   positions, places  of the previous round's records; `places` is null in the first round
+//   new_heads      null if the key has two words, and so one round
+//   segments       the most segments: offsets has one element more
 KERNEL(WG)
 void ties_collect(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u64* count,
                   GLOBAL const index_t* counts, GLOBAL const value_t* positions,

@@ -1,7 +1,8 @@
 // Words of the bits in which records' keys differ. Each part of a key is a number of up to 64 order
 // bits, such as a field. Records differ only in the low bits of a part, its `width`; the bits above
 // are those of the first record. The parts' low bits, one part after the other, make one long
-// number. Its leading 64 bits are the first word, the next 64 bits the second, and so on.
+// number. Its leading 64 bits are the first word, the next 64 bits the second, and so on. If fewer
+// bits are left for the last word, it repeats bits of the word before, in which its records tie.
 // fields.cl comes before this file.
 //
 PARAMETER(WG)
@@ -15,7 +16,7 @@ PARAMETER(STORE_COLUMN)  // statements that store the element of record i of col
 
 typedef struct {
   u64 first[PARTS];       // the parts of the first record
-  u32 differ[2 * PARTS];  // bits in which other records' parts differ from it, the low word first
+  u32 differ[2 * PARTS];  // bits in which other records' parts differ from it, lower half first
   u32 width[PARTS];
   u32 from[PARTS];  // the place of the part's lowest bit in the long number
   u32 low[WORDS];   // the place of each word's lowest bit
@@ -23,15 +24,15 @@ typedef struct {
   u32 bits;         // of all parts
 } varying_t;
 
-// The part's bits of a long number whose lowest bit has the place `low`.
+// Returns the bits of part `x` in the word whose lowest bit is bit `low` of the long number.
 INLINE u64 shifted_part(u64 x, u32 from, u32 width, u32 low) {
   const u64 bits = width == 0 ? 0 : x & ~(u64)0 >> (64 - width);
   if (from >= low) return from - low < 64 ? bits << (from - low) : 0;
   return low - from < 64 ? bits >> (low - from) : 0;
 }
 
-// Sets the parts' bits in which records differ; `differ` is 0 before. Stores the first words for
-// the case that all bits differ: records that are wide need not be read again then.
+// Sets the bits of key->differ, which is 0 before. Also stores the first words as they are if no
+// bits are left out: then wide records are read once.
 KERNEL(WG)
 void records_differ(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
                     GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
@@ -90,8 +91,8 @@ void records_places(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
   }
 }
 
-// Stores word w of the records: of all n, or with `count` of as many as it states, those at
-// `positions`. The first words are there already if all bits differ.
+// Stores word w of all n records or, if `count` is not null, of the records at the first *count
+// positions. If no bits are left out, records_differ has already stored the first words.
 KERNEL(WG)
 void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
                           GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
@@ -117,11 +118,11 @@ void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const
   }
 }
 
-// Returns 1 if the first word has all bits in which part p differs.
+// Returns 1 if the first word has all bits in which records' part p differs.
 INLINE u32 part_is_known(GLOBAL const varying_t* key, u32 p) {
   return key->width[p] == 0 || key->from[p] >= key->low[0] ? 1 : 0;
 }
-// Returns part p of a record, of which `word` is the first word. The part must be known.
+// Returns part p of the record whose first word is `word`. The part must be known.
 INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word) {
   const u32 width = key->width[p];
   const u64 mask = width == 0 ? 0 : ~(u64)0 >> (64 - width);
@@ -129,7 +130,7 @@ INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word) {
   return (bits & mask) | (key->first[p] & ~mask);
 }
 
-// Returns 1 if several numbers have this order: it does not tell which one a record has.
+// Returns 1 if several numbers (NaN, zeros) have these order bits, so that they do not tell which.
 INLINE u32 order_is_shared(u64 order, key_order_t o) {
   if (o.infinity == 0) return 0;
   const u64 of_nan = o.nan == nan_last ? key_mask(o) : 0;
@@ -154,7 +155,7 @@ INLINE void store_number(GLOBAL u8* p, u64 x, u32 bytes, u32 unit, u32 big_endia
   }
 }
 
-// Stores the sorted elements of one column, whose fields are all in the key. Most are computed from
+// Stores the sorted elements of a column all of whose bits are in the key. Most are computed from
 // the records' first words; others are read at the records' positions.
 KERNEL(WG)
 void records_unpack(GLOBAL const u8* in, GLOBAL u8* out, GLOBAL const u64* words,

@@ -172,7 +172,7 @@ namespace {
 // choose.
 std::vector<std::shared_ptr<Device>> candidates_for_host_memory() {
   std::vector<std::shared_ptr<Device>> chosen;
-  const auto all = sortium::devices();
+  const auto& all = sortium::devices();
   const auto is_of_cuda = [&](const Device& device) {
     return std::ranges::any_of(all, [&](const auto& other) {
       return other->info().claimed.backend == Backend::cuda &&

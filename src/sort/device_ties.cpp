@@ -51,10 +51,10 @@ TieSteps::TieSteps(std::uint64_t n, unsigned index_bytes, unsigned key_words,
   inner = layout.add(Plan::scratch_bytes_for(groups, device, method_of_groups(device)));
 }
 
-DeviceTies::DeviceTies(std::shared_ptr<Device> device, TieSteps& steps)
+DeviceTies::DeviceTies(const std::shared_ptr<Device>& device, TieSteps& steps)
     : steps_(steps),
       work_group_(ties_work_group(capabilities(*device))),
-      groups_(device, steps.groups, method_of_groups(capabilities(*device))) {
+      group_sort_(device, steps.groups, method_of_groups(capabilities(*device))) {
   const auto& c = capabilities(*device);
   kernels::Defines defines;
   defines
@@ -88,9 +88,9 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
     return s.bytes == 0 ? Memory{} : s.in(o);
   };
   const bool first = round == 1;
-  const TieSteps::Tied &now = steps_.tied[(round - 1) % 2], &last = steps_.tied[round % 2];
+  const TieSteps::Tied &now = steps_.tied[(round - 1) % 2], &previous = steps_.tied[round % 2];
   const Memory words = first ? first_words : steps_.word.in(o);
-  const Memory heads = first ? Memory{} : memory(last.heads);
+  const Memory heads = first ? Memory{} : memory(previous.heads);
   const Memory count = first ? Memory{} : count_of(round - 1, scratch);
   const Memory counts = steps_.counts.in(o);
   const Arg count_args[] = {{"words", words},   {"heads", heads},
@@ -102,8 +102,8 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
                               {"heads", heads},
                               {"count", count},
                               {"counts", counts},
-                              {"positions", first ? positions : last.positions.in(o)},
-                              {"places", first ? Memory{} : last.places.in(o)},
+                              {"positions", first ? positions : previous.positions.in(o)},
+                              {"places", first ? Memory{} : previous.places.in(o)},
                               {"new_positions", now.positions.in(o)},
                               {"new_places", now.places.in(o)},
                               {"new_heads", memory(now.heads)},
@@ -122,8 +122,8 @@ void DeviceTies::enqueue(Queue& queue, const VaryingKey& key, std::span<const Me
     const TieSteps::Tied& now = steps_.tied[(round - 1) % 2];
     const Memory words = steps_.word.in(o), tied = now.positions.in(o),
                  count = count_of(round, scratch);
-    key.pack_some(queue, columns, table, round, words, tied, count);
-    groups_.run(queue, {words, words, tied, tied, steps_.inner.in(o), steps_.offsets.in(o)});
+    key.pack_word(queue, columns, table, round, words, tied, count);
+    group_sort_.run(queue, {words, words, tied, tied, steps_.inner.in(o), steps_.offsets.in(o)});
     mover_->enqueue(queue, tied, now.places.in(o), positions, count);
   }
 }

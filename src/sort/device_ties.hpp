@@ -1,6 +1,6 @@
 // Completes a sort of records on a device. After the sort by the first word of the key, the records
-// that tie are put side by side, and each group of them is sorted by the next word, as a segment.
-// The lower words of all other records are never read. (record_ties.hpp does so on cpu:0.)
+// that tie are put side by side, and a segmented sort orders each group of them by the next word.
+// Other records need no further words. (record_ties.hpp does so on cpu:0.)
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ struct TieSteps {
   std::uint64_t count;
   unsigned position_bytes, words;
   Problem groups;       // the sort of the groups by a word
-  std::uint64_t parts;  // of all records, by which ties are counted
+  std::uint64_t parts;  // of the sorted records; a work-group counts and collects a part's ties
   ScratchLayout layout;
   ScratchLayout::Slice offsets, counts, sizes, word, inner;
-  // Of the records that tie. Rounds alternate between two, if there is more than one.
+  // The records that tie in one round. If there are several rounds, they use the two alternately.
   struct Tied {
     ScratchLayout::Slice positions, places, heads;
   } tied[2];
@@ -34,8 +34,8 @@ struct TieSteps {
 class DeviceTies {
  public:
   // `steps` must outlive this object.
-  DeviceTies(std::shared_ptr<Device> device, TieSteps& steps);
-  // `first_words` and `positions` are those of the sorted records; positions change.
+  DeviceTies(const std::shared_ptr<Device>& device, TieSteps& steps);
+  // `first_words` and `positions` are those of the sorted records. Reorders the positions of ties.
   void enqueue(Queue& queue, const VaryingKey& key, std::span<const Memory> columns, Memory table,
                Memory first_words, Memory positions, Memory scratch) const;
 
@@ -46,7 +46,7 @@ class DeviceTies {
 
   TieSteps& steps_;
   unsigned work_group_;
-  Plan groups_;
+  Plan group_sort_;
   std::unique_ptr<Mover> mover_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> count_, collect_;

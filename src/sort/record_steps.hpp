@@ -17,8 +17,8 @@ struct RecordSteps {
   RecordProblem problem;
   std::vector<Word> words;  // least significant first; empty if the key is a whole column
   bool sorts_ties = false;  // by the first word, then only records that tie: record_ties
-  // Instead of `words`: on GPUs long lists are sorted by words of the bits in which they differ,
-  // and after the first word only records that tie.
+  // If set, these sort instead of `words`, on devices and for long lists: by words of the bits in
+  // which records differ, and after the first word only records that tie.
   std::optional<VaryingKey> varying;
   std::optional<TieSteps> ties;
   std::vector<Problem> sorts;      // one for each word, or one for the first word or whole column

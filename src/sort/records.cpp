@@ -1,7 +1,8 @@
 // Sorts of records, composed of plain sorts. A key's fields are packed into words. Stable sorts by
 // each word, the least significant first, move the records' positions (Knuth, The Art of Computer
-// Programming, volume 3, 5.2.5). On cpu:0 all records are sorted by the most significant word only,
-// and those that tie by the next words (record_ties.hpp). Then the columns are gathered.
+// Programming, volume 3, 5.2.5). On cpu:0, and for long lists on other devices, all records are
+// sorted by the most significant word only, and those that tie by the next words (record_ties.hpp,
+// device_ties.hpp). Then the columns are gathered, or computed from the words (varying_key.hpp).
 #include "records.hpp"
 
 #include "../kernels/concurrently.hpp"

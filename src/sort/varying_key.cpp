@@ -155,10 +155,10 @@ void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory tabl
   const Arg places_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
                              {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
   queue.launch({*places_, 1, work_group_, places_args, "bits"});
-  pack_some(queue, columns, table, 0, words, {}, {});
+  pack_word(queue, columns, table, 0, words, {}, {});
 }
 
-void VaryingKey::pack_some(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
+void VaryingKey::pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
                            Memory words, Memory positions, Memory count) const {
   const ColumnArgs c = arguments_of(columns_, columns);
   const Arg args[] = {{"c0", c[0]},

@@ -1,6 +1,6 @@
-// The key of records as words that hold only the bits in which the records differ. A device finds
-// these bits in the records. So a key of several fields is often one word, because ids, kinds and
-// times use few of their bits, and a common prefix of strings takes no place.
+// Packs the key of records into words that leave out leading bits in which no records differ. The
+// device finds these bits. A key of several fields is often one word then, because ids, kinds and
+// times use few of their bits, and a common prefix of strings takes no bits.
 #pragma once
 
 #include <memory>
@@ -23,23 +23,23 @@ class VaryingKey {
   // Words that hold the key if all its bits differ.
   [[nodiscard]] unsigned words() const { return (bits_ + 63) / 64; }
   [[nodiscard]] unsigned bits() const { return bits_; }
-  // True if the key has all bits of this column's elements. Only then unpack() takes it.
+  // True if the key has all bits of this column's elements; unpack() needs this.
   [[nodiscard]] bool has_all_of(unsigned column) const;
-  // True if in addition the first word always tells the element, without the record's position.
+  // True if, in addition, the first word alone always determines the element.
   [[nodiscard]] bool always_tells(unsigned column) const;
 
-  // Bytes of what the device finds out about the key.
+  // Bytes of a `table`: what the device finds out about the key (varying_t of varying.cl).
   [[nodiscard]] std::uint64_t table_bytes() const;
-  // Where a table says whether word w has bits: a u32.
+  // Returns the u32 of `table` that is 1 if word w has bits, else 0.
   [[nodiscard]] Memory used(Memory table, unsigned w) const;
 
   void build(Device& device, const Capabilities& capabilities);
   // Finds the bits in which records differ, and stores the records' first words. The functions
   // below need the table.
   void pack(Queue& queue, std::span<const Memory> columns, Memory table, Memory words) const;
-  // Stores word `w` of the records at `positions`, whose number is the u64 `count`; without these,
-  // of all records.
-  void pack_some(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
+  // Stores word `w` of the records at the first *count `positions` (`count`: a u64 on the device),
+  // or of all records if both are empty.
+  void pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
                  Memory words, Memory positions, Memory count) const;
   // Stores the sorted elements of a column. `words` are the sorted records' first words. Not in
   // place, unless the first word always tells the element.

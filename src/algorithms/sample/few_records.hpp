@@ -1,7 +1,8 @@
 // Sorts few records whose keys have codes of 4 or 8 bytes, or finds the first ones, on the calling
 // thread. The places of the codes are ordered; then keys and values are fetched, all from the
-// core's cache. Lists of a few runs are merged. Other lists are partitioned until words of 4 bytes
-// can order a part's places.
+// core's cache. Lists of a few runs are merged. Others are partitioned once if they are long or
+// floats of both signs. Words of 4 bytes order a part's places if they separate its codes; else
+// words of 8 bytes do.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class FewRecords {
   struct Space {
     Key* codes;
     Value* values;       // may be null if values are not sorted in place
-    std::uint64_t* own;  // two words for each record
+    std::uint64_t* own;  // two words of 8 bytes for each record
   };
 
   FewRecords(const Problem& problem, const Operands& o, const Space& space)
@@ -104,8 +105,8 @@ class FewRecords {
 
   // ---- the first records ----
 
-  // Returns a code that probably is not below that of the last wanted record. Each `attempt` is
-  // more careful than the one before it; the last is certain.
+  // Returns a code that is probably at or above that of the last wanted record. Each `attempt` is
+  // more careful; attempt 2 returns the highest code.
   Key bound_of_first(unsigned attempt) const {
     constexpr Key all = static_cast<Key>(~Key{0});
     const double n = static_cast<double>(problem_.count), share = static_cast<double>(limit_) / n;
@@ -123,7 +124,7 @@ class FewRecords {
 
   // ---- runs ----
 
-  // Finds the runs. Returns 0 if there are too many.
+  // Returns the number of runs; 0 if there are more than 8, or fewer than some 64 records in each.
   std::size_t find_runs(Run* runs) const {
     if (!may_have_runs()) return 0;
     const std::size_t most = std::min<std::uint64_t>(most_runs, 1 + count_ / 64);
@@ -140,7 +141,7 @@ class FewRecords {
     }
     return found;
   }
-  // Most lists end the search for runs here.
+  // Returns false for most lists: their first 64 codes rise and fall often.
   [[nodiscard]] bool may_have_runs() const {
     const std::uint64_t glance = std::min<std::uint64_t>(count_, 64);
     std::uint64_t rises = 0, falls = 0;
@@ -173,8 +174,8 @@ class FewRecords {
 
   // ---- parts ----
 
-  // True for floats of both signs: most codes between them, those of tiny numbers, do not occur, so
-  // windows of all codes would separate few.
+  // True for 1024 or more floats of both signs. Most codes in their range belong to tiny numbers,
+  // which rarely occur, so windows would separate few codes.
   [[nodiscard]] bool are_sparse(const CodeRange& range) const {
     constexpr std::uint64_t few = 1024;
     return coding_.is_float && count_ >= few && range.lowest < zero && zero < range.highest;
@@ -183,7 +184,7 @@ class FewRecords {
   // Stably partitions codes and places(), and sorts the parts.
   void partition(const CodeRange& range) const {
     constexpr std::uint64_t wanted = most_short_order / 2, samples_of_part = 32;
-    constexpr std::uint64_t most_parts = 16;  // before zero is a splitter, too
+    constexpr std::uint64_t most_parts = 16;  // one more if zero is a splitter
     const std::uint64_t parts = std::min(most_parts, ceil_div(count_, wanted));
     Key samples[most_parts * samples_of_part], splitters[most_parts + 1];
     Positions positions(Positions::splitters_seed);
@@ -205,8 +206,8 @@ class FewRecords {
                    range_of_codes(codes_ + begin, count));
   }
 
-  // Sorts codes into the output from `begin` on. The code i is that of record places[i], or i if
-  // `places` is null.
+  // Writes the records of `codes`, sorted, to the output at `begin`. codes[i] is that of record
+  // places[i], or of record i if `places` is null.
   void write_part(std::uint64_t begin, std::uint64_t count, const Key* codes,
                   const std::uint32_t* places, const CodeRange& range) const {
     const PlaceOrder<Key, std::uint32_t> order(codes, count, range);

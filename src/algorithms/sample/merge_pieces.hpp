@@ -9,8 +9,8 @@
 
 namespace sortium::sample {
 
-// Piece i is [ends[i], ends[i + 1]). `spare` has space for all words. Returns a pointer to the
-// result: `words` or `spare`. Overwrites `ends`.
+// Piece i is [ends[i], ends[i + 1]): `ends` has pieces + 1 elements and is overwritten. `spare` has
+// space for all words. Returns a pointer to the result: `words` or `spare`.
 template <class Word, class End>
 Word* merge_pieces(Word* words, Word* spare, End* ends, std::size_t pieces) {
   for (; pieces > 1; pieces = (pieces + 1) / 2) {

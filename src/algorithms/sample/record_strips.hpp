@@ -1,4 +1,4 @@
-// Sorts records that are partly in order: each chunk of the list is a few ascending runs. Splitters
+// Sorts records that are partly in order: each chunk is at most 64 ascending runs. Splitters
 // cut the runs into slices. A part of the output is gathered from the slices of all chunks, in the
 // order of the input, and sorted. Unlike Partition, no chunk is partitioned, so parts can be short.
 // `Steps` is PairSteps.
@@ -28,11 +28,11 @@ class RecordStrips {
         of_parts_(at<Slice>(layout_.strip_order.in(operands_))),
         begins_(at<Begin>(layout_.strip_begins.in(operands_))) {}
 
-  // True if samples show few descents.
+  // True if at most two of 16 windows have more than `most_descents` descents.
   [[nodiscard]] bool are_worth_it() const {
     constexpr std::uint64_t windows = 16, window = 256;
     std::uint64_t broken = 0;
-    for (std::uint64_t w = 0; w < windows && broken + 2 >= w; ++w) {
+    for (std::uint64_t w = 0; w < windows && broken <= 2; ++w) {
       const std::uint64_t begin = w * (layout_.problem.count - window) / (windows - 1);
       Key codes[window];
       encode(steps_.in + begin, codes, window, steps_.coding);
