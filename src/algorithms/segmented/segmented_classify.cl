@@ -3,7 +3,8 @@
 // work-group whose segments are all short sorts them at once instead. segmented_lists.cl,
 // segmented_items.cl and segmented_neighbours.cl come before this file.
 
-PARAMETER(RESIDENT)  // work-groups that share a compute unit
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(MAY_BE_EMPTY)  // 1: most segments may be empty, and the last ones are
 
 //   offsets, length  in: where segments begin; see OFFSET
 //   counters       in and out: 0 at the start; see lists_t
@@ -26,7 +27,7 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 length, u64 segments
   SUB_GROUP(WG);
 #endif
   LOCAL_STRUCT(segmented_classify_memory_t, mine);
-#if SG_NATIVE && OFFSET_BITS != 0  // as many work-groups as there may be ties have no records
+#if MAY_BE_EMPTY && SG_NATIVE && OFFSET_BITS != 0
   if (OFFSET(offsets, length, min((u64)group_id() * WG, segments)) ==
       OFFSET(offsets, length, segments))
     return;
