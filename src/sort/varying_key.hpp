@@ -41,8 +41,8 @@ class VaryingKey {
   // or of all records if both are empty.
   void pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
                  Memory words, Memory positions, Memory count) const;
-  // Stores the sorted elements of a column. `words` are the sorted records' first words. Not in
-  // place, unless the first word always tells the element.
+  // Stores the sorted elements of a column. `words` are the sorted records' first words. `out`
+  // may be `in` only if always_tells(column).
   void unpack(Queue& queue, unsigned column, Memory in, Memory out, Memory words, Memory positions,
               Memory table) const;
 

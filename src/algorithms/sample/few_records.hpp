@@ -1,5 +1,5 @@
 // Sorts few records whose keys have codes of 4 or 8 bytes, or finds the first ones, on the calling
-// thread. The places of the codes are ordered; then keys and values are fetched, all from the
+// thread. It orders the codes' places in the list, and then fetches keys and values, all from the
 // core's cache. Lists of a few runs are merged. Others are partitioned once if they are long or
 // floats of both signs. Words of 4 bytes order a part's places if they separate its codes; else
 // words of 8 bytes do.

@@ -10,7 +10,9 @@
 #include <numeric>
 
 #include "key_steps.hpp"
+#include "merge_pieces.hpp"
 #include "positions.hpp"
+#include "strip_slices.hpp"
 
 namespace sortium::sample {
 
@@ -21,11 +23,8 @@ class Strips {
       : layout_(context.layout),
         operands_(context.operands),
         steps_(steps),
-        splitters_(at<Key>(layout_.splitters.in(operands_))),
-        chunks_(at<Chunk>(layout_.strip_chunks.in(operands_))),
-        slices_(at<Slice>(layout_.strip_slices.in(operands_))),
-        of_parts_(at<Slice>(layout_.strip_order.in(operands_))),
-        begins_(at<Begin>(layout_.strip_begins.in(operands_))) {}
+        slices_(layout_, operands_, at<Key>(layout_.splitters.in(operands_)),
+                at<Key>(layout_.samples.in(operands_))) {}
 
   // True if samples show that chunks hold few runs each, or keys of few parts of the output. The
   // second does not help lists that SplitKeys sorts in a core's cache.
@@ -40,23 +39,23 @@ class Strips {
   bool run(Q& queue) {
     bool ties_differ = false;
     host::call(queue, "runs", [&] {
-      choose_splitters();
+      slices_.choose_splitters(Positions(2),
+                               [&](Key* to, std::uint64_t i) { steps_.make_sample(to, i); });
       layout_.each_chunk(operands_, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t count) {
         make_chunk(c, begin, count);
       });
-      ties_differ = do_ties_differ();
-      if (!ties_differ) collect_slices();
+      ties_differ = steps_.coding.is_float && slices_.do_ties_differ();
+      if (!ties_differ) slices_.collect();
     });
     if (ties_differ) return false;
-    host::call(queue, "merge",
-               [&] { layout_.each(operands_, parts_, [&](std::uint64_t p) { make_part(p); }); });
+    host::call(queue, "merge", [&] {
+      layout_.each(operands_, slices_.parts(), [&](std::uint64_t p) { make_part(p); });
+    });
     return true;
   }
 
  private:
   using Slice = Layout::StripSlice;
-  using Begin = Layout::StripBegin;
-  using Chunk = Layout::StripChunk;
 
   static constexpr std::size_t most_natural_runs = 16;  // of a chunk; more are sorted again
   static constexpr std::size_t most_stride = 64;
@@ -131,32 +130,18 @@ class Strips {
 
   // ---- chunks become runs, and runs slices ----
 
-  void choose_splitters() {
-    const std::uint64_t n = layout_.problem.count;
-    const std::uint64_t wanted = layout_.strip_parts * Layout::strip_samples;
-    Key* const all = at<Key>(layout_.samples.in(operands_));
-    Positions positions(2);
-    for (std::uint64_t i = 0; i < wanted; ++i) steps_.make_sample(all + i, positions.next(n));
-    sort_words(all, wanted);
-    std::uint64_t count = 0;
-    for (std::uint64_t i = Layout::strip_samples; i < wanted; i += Layout::strip_samples)
-      if (count == 0 || all[i] != splitters_[count - 1]) splitters_[count++] = all[i];
-    parts_ = count + 1;
-  }
-
   void make_chunk(std::uint64_t c, std::uint64_t begin, std::uint64_t count) const {
     Key* const codes = steps_.chunk(begin);
     steps_.make(codes, begin, count);
-    auto& mine = chunks_[c];
-    if (steps_.coding.is_float) mine.ties = ties_of(codes, count);
+    if (steps_.coding.is_float) slices_.note_ties(c, ties_of(codes, count));
     std::size_t ends[most_stride];
     std::size_t runs = natural_runs(codes, count, ends);
     if (runs == 0) runs = interleaved_runs(codes, count, ends);
     if (runs == 0) runs = runs_without_strays(codes, count, ends);
-    if (runs == 0 || !cut(c, begin, ends, runs)) {
+    if (runs == 0 || !slices_.cut(c, begin, codes, ends, runs)) {
       sort_codes(codes, count);
       ends[0] = count;
-      cut(c, begin, ends, 1);
+      slices_.cut(c, begin, codes, ends, 1);
     }
   }
 
@@ -203,72 +188,7 @@ class Strips {
     return 2;
   }
 
-  // Cuts the chunk's runs by the splitters. Returns false if there are too many slices.
-  bool cut(std::uint64_t c, std::uint64_t begin, const std::size_t* ends, std::size_t runs) const {
-    const Key* const codes = steps_.chunk(begin);
-    Slice* const mine = slices_ + c * layout_.strip_slices_of_chunk;
-    std::uint64_t count = 0;
-    std::size_t from = 0;
-    for (std::size_t r = 0; r < runs; ++r) {
-      auto part = static_cast<std::uint64_t>(
-          std::upper_bound(splitters_, splitters_ + parts_ - 1, codes[from]) - splitters_);
-      for (; from < ends[r]; ++part) {
-        const std::size_t to =
-            part + 1 == parts_ ? ends[r]
-                               : from + words_below(codes + from, ends[r] - from, splitters_[part]);
-        if (from == to) continue;
-        if (count == layout_.strip_slices_of_chunk) return false;
-        mine[count++] = {begin + from, static_cast<std::uint32_t>(part),
-                         static_cast<std::uint32_t>(to - from)};
-        from = to;
-      }
-    }
-    chunks_[c].slices = count;
-    return true;
-  }
-  // Returns how many of the sorted words are below the splitter. Without a branch on words, which
-  // would be mispredicted half of the times.
-  static std::size_t words_below(const Key* words, std::size_t count, Key splitter) {
-    const Key* from = words;
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      from += from[half - 1] < splitter ? half : 0;
-      count -= half;
-    }
-    return static_cast<std::size_t>(from - words) + (count == 1 && *from < splitter ? 1 : 0);
-  }
-
-  [[nodiscard]] bool do_ties_differ() const {
-    if (!steps_.coding.is_float) return false;
-    CodeTies all;
-    for (std::uint64_t c = 0; c < layout_.chunks; ++c) all.add(chunks_[c].ties);
-    return all.differ();
-  }
-
   // ---- parts ----
-
-  // Orders the slices by part, and computes where each part begins.
-  void collect_slices() {
-    std::fill_n(begins_, parts_ + 1, Begin{});
-    for_slices([&](const Slice& s) {
-      begins_[s.part + 1].record += s.count;
-      ++begins_[s.part + 1].slice;
-    });
-    for (std::uint64_t p = 0; p < parts_; ++p) {
-      begins_[p + 1].record += begins_[p].record;
-      begins_[p + 1].slice += begins_[p].slice;
-    }
-    for_slices([&](const Slice& s) { of_parts_[begins_[s.part].slice++] = s; });
-    for (std::uint64_t p = parts_; p > 0; --p) begins_[p].slice = begins_[p - 1].slice;
-    begins_[0].slice = 0;
-  }
-  template <class Body>
-  void for_slices(const Body& body) const {
-    for (std::uint64_t c = 0; c < layout_.chunks; ++c) {
-      const Slice* const mine = slices_ + c * layout_.strip_slices_of_chunk;
-      std::for_each(mine, mine + chunks_[c].slices, body);
-    }
-  }
 
   // Slices [begin, end) of a part, each not above the next.
   struct Run {
@@ -298,11 +218,10 @@ class Strips {
   }
 
   void make_part(std::uint64_t p) const {
-    const auto [first_record, first_slice] = begins_[p];
-    const auto [last_record, last_slice] = begins_[p + 1];
-    const Run all{of_parts_ + first_slice, of_parts_ + last_slice, last_record - first_record};
+    const auto part = slices_.part(p);
+    const Run all{part.begin, part.end, part.count};
     if (all.count == 0) return;
-    Key* const out = steps_.out + first_record;
+    Key* const out = steps_.out + part.first;
     if (!merge_part(all, out)) {
       gather(all, out);
       sort_codes(out, all.count);
@@ -348,20 +267,6 @@ class Strips {
     merge_pieces(words, words + all.count, ends, pieces, out);
     return true;
   }
-  // Merges sorted pieces in pairs, at least two; piece i is [ends[i], ends[i + 1]) of `from`.
-  static void merge_pieces(Key* from, Key* to, std::uint64_t* ends, std::size_t pieces, Key* out) {
-    for (; pieces > 1; pieces = (pieces + 1) / 2) {
-      if (pieces == 2) to = out;
-      for (std::size_t i = 0; i < pieces; i += 2) {
-        const std::uint64_t middle = ends[i + 1], end = ends[std::min(i + 2, pieces)];
-        merge_words(from + ends[i], middle - ends[i], from + middle, end - middle, to + ends[i]);
-        ends[i / 2] = ends[i];
-      }
-      ends[(pieces + 1) / 2] = ends[pieces];
-      std::swap(from, to);
-    }
-  }
-
   [[nodiscard]] Key* own() const {
     return reinterpret_cast<Key*>(at<std::uint64_t>(layout_.own.in(operands_)) +
                                   layout_.thread() * layout_.own_words);
@@ -370,11 +275,7 @@ class Strips {
   const Layout& layout_;
   const Operands& operands_;
   KeySteps<Key>& steps_;
-  Key* splitters_;
-  Chunk* chunks_;
-  Slice *slices_, *of_parts_;
-  Begin* begins_;
-  std::uint64_t parts_ = 1;
+  StripSlices<Key> slices_;
 };
 
 }  // namespace sortium::sample
