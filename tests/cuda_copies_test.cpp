@@ -131,6 +131,52 @@ TEST(CudaCopies, OfPinnedAndPageableArrays) {
     ASSERT_EQ(back.data[i], std::byte(i >= first && i < first + bytes ? 2 : 1)) << i;
 }
 
+std::uint64_t allocations() { return driver<std::uint64_t()>("fake_cuda_allocations")(); }
+
+// Freed memory is used again, and given back when it is needed.
+TEST(CudaMemory, IsKeptForTheNextBuffer) {
+  const auto device = find_device("cuda:1");
+  constexpr std::uint64_t bytes = std::uint64_t{24} << 20;
+  const std::uint64_t all = device->free_memory();
+  void* first = device->allocate(bytes)->memory().handle;
+  const std::uint64_t before = allocations();
+  EXPECT_EQ(device->free_memory(), all) << "kept memory can be allocated";
+  {
+    const auto alike = device->allocate(bytes - bytes / 8);
+    EXPECT_EQ(alike->memory().handle, first);
+    EXPECT_EQ(alike->memory().bytes, bytes - bytes / 8);
+    EXPECT_EQ(allocations(), before);
+    const auto other = device->allocate(bytes);
+    EXPECT_NE(other->memory().handle, first);
+  }
+  EXPECT_EQ(allocations(), before + 1);
+  (void)device->allocate(bytes / 2);  // half of a block would be unused
+  EXPECT_EQ(allocations(), before + 2);
+  EXPECT_NO_THROW((void)device->allocate(all)) << "the device has no memory beside kept blocks";
+  expect_error([&] { (void)device->allocate(all + 1); }, ErrorCode::out_of_memory,
+               {"fake GPU", "1073741825"});
+  EXPECT_EQ(device->free_memory(), all);
+}
+
+// Others may need the memory, so little of it is kept, and none if the device is nearly full.
+TEST(CudaMemory, IsKeptWithinBounds) {
+  const auto device = find_device("cuda:0");
+  const std::uint64_t all = device->free_memory();
+  const auto free = [&] {
+    std::size_t bytes = 0, total = 0;
+    driver<int(std::size_t*, std::size_t*)>("cuMemGetInfo_v2")(&bytes, &total);
+    return bytes;
+  };
+  (void)device->allocate(all / 4);
+  EXPECT_EQ(free(), all);
+  for (const std::uint64_t part : {all / 16, all / 12, all / 20}) (void)device->allocate(part);
+  EXPECT_LT(free(), all);
+  EXPECT_GE(free(), all - all / 8);
+  const auto most = device->allocate(all / 8 * 7);
+  (void)device->allocate(all / 20);
+  EXPECT_EQ(free(), all - most->memory().bytes);
+}
+
 // One queue is written while another is read, as in a sort in ranges.
 TEST(CudaCopies, InBothDirectionsAtOnce) {
   FakeQueue a, b;

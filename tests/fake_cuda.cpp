@@ -11,12 +11,15 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, not_ready = 600, not_supported = 801;
+constexpr int success = 0, invalid_value = 1, out_of_memory = 2, not_ready = 600,
+              not_supported = 801;
+constexpr std::size_t device_memory = std::size_t{1} << 30;  // bytes
 
 class Stream {
  public:
@@ -79,8 +82,22 @@ struct Event {
 };
 
 std::mutex mutex;
-std::map<std::uintptr_t, std::size_t> pinned;  // blocks, by address
-std::atomic<std::uint64_t> pageable_copies{0}, pinned_copies{0}, peer_copies{0};
+std::map<std::uintptr_t, std::size_t> pinned;    // blocks, by address
+std::map<std::uint64_t, std::size_t> allocated;  // device memory, by address
+std::set<Stream*> streams;
+std::atomic<std::uint64_t> pageable_copies{0}, pinned_copies{0}, peer_copies{0}, allocations{0};
+
+std::size_t free_memory() {
+  std::size_t bytes = device_memory;
+  for (const auto& block : allocated) bytes -= block.second;
+  return bytes;
+}
+int make_stream(void** stream) {
+  auto* const made = new Stream;
+  const std::lock_guard lock(mutex);
+  streams.insert(made);
+  return *stream = made, success;
+}
 
 bool is_pinned(const void* p) {
   const auto at = reinterpret_cast<std::uintptr_t>(p);
@@ -102,6 +119,8 @@ std::uint64_t fake_cuda_pageable_copies() { return pageable_copies; }
 std::uint64_t fake_cuda_pinned_copies() { return pinned_copies; }
 // The copies so far between devices.
 std::uint64_t fake_cuda_peer_copies() { return peer_copies; }
+// The allocations of device memory so far.
+std::uint64_t fake_cuda_allocations() { return allocations; }
 
 int cuInit(unsigned) { return success; }
 int cuDriverGetVersion(int* version) { return *version = 13000, success; }
@@ -114,7 +133,7 @@ int cuDeviceGetAttribute(int* value, int what, int) {
   *value = what == 75 ? 9 : what == 76 ? 0 : what == 10 ? 32 : 1024;
   return success;
 }
-int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 30, success; }
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = device_memory, success; }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
   return *context = reinterpret_cast<void*>(device + std::uintptr_t{1}), success;
 }
@@ -128,13 +147,27 @@ int cuCtxPopCurrent_v2(void** context) {
   return contexts.pop_back(), success;
 }
 int cuCtxGetDevice(int* device) { return *device = 0, success; }
+int cuCtxSynchronize() {
+  const std::lock_guard lock(mutex);
+  for (auto* const stream : streams) stream->wait(stream->added());
+  return success;
+}
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  return *free = *total = std::size_t{1} << 30, success;
+  const std::lock_guard lock(mutex);
+  return *free = free_memory(), *total = device_memory, success;
 }
 int cuMemAlloc_v2(std::uint64_t* p, std::size_t bytes) {
-  return *p = reinterpret_cast<std::uint64_t>(std::malloc(bytes)), success;
+  const std::lock_guard lock(mutex);
+  if (bytes > free_memory()) return out_of_memory;
+  *p = reinterpret_cast<std::uint64_t>(std::malloc(bytes));
+  allocated[*p] = bytes;
+  return ++allocations, success;
 }
-int cuMemFree_v2(std::uint64_t p) { return std::free(reinterpret_cast<void*>(p)), success; }
+int cuMemFree_v2(std::uint64_t p) {
+  const std::lock_guard lock(mutex);
+  if (allocated.erase(p) == 0) return invalid_value;
+  return std::free(reinterpret_cast<void*>(p)), success;
+}
 int cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
   *p = std::malloc(bytes);
   const std::lock_guard lock(mutex);
@@ -183,11 +216,16 @@ int cuMemsetD32Async(std::uint64_t to, unsigned value, std::size_t words, void* 
   });
   return success;
 }
-int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, success; }
-int cuStreamCreateWithPriority(void** stream, unsigned, int) {
-  return *stream = new Stream, success;
+int cuStreamCreate(void** stream, unsigned) { return make_stream(stream); }
+int cuStreamCreateWithPriority(void** stream, unsigned, int) { return make_stream(stream); }
+int cuStreamDestroy_v2(void* stream) {
+  auto* const s = static_cast<Stream*>(stream);
+  {
+    const std::lock_guard lock(mutex);
+    streams.erase(s);
+  }
+  return delete s, success;
 }
-int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), success; }
 int cuStreamSynchronize(void* stream) {
   auto* const s = static_cast<Stream*>(stream);
   return s->wait(s->added()), success;

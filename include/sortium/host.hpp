@@ -71,7 +71,8 @@ struct HostOperands {
 // If neither device nor algorithm is named, the calling thread sorts up to 2^15 records, and up to
 // 2^18 bytes of keys of 2, 4 or 8 bytes without values, since a GPU's copies and launches take
 // longer. It sorts up to 16 records even if SORTIUM_DEVICE is set.
-// cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory.
+// cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory. A CUDA
+// device keeps up to an eighth of its own, as long as a quarter of it is free.
 //
 // A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,
 // then ranges of the whole order, each of which fits. Sorts with segments or a limit do not use

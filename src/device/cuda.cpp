@@ -11,6 +11,7 @@
 #include "cuda_api.hpp"
 #include "nvrtc.hpp"
 #include "signal_handlers.hpp"
+#include "spare_blocks.hpp"
 #include "staging.hpp"
 
 namespace sortium {
@@ -67,19 +68,41 @@ cuda::DevicePtr address(Memory m) { return reinterpret_cast<cuda::DevicePtr>(m.h
 constexpr unsigned non_blocking = 1;  // of a stream: it does not wait for the default stream
 constexpr unsigned most_cluster_groups = 16;
 
+// Frees device memory. For destructors: an error means that the context is gone.
+void free_memory_of(cuda::Context context, cuda::DevicePtr p) noexcept {
+  if (const Current current(context, std::nothrow); current) api().mem_free(p);
+}
+
 class CuBuffer final : public Buffer {
  public:
-  CuBuffer(cuda::Context context, cuda::DevicePtr p, std::uint64_t bytes)
-      : context_(context), p_(p), bytes_(bytes) {}
+  // `spare` may be null; else it receives the block in the end.
+  CuBuffer(cuda::Context context, SpareBlocks::Block block, std::uint64_t bytes,
+           std::shared_ptr<SpareBlocks> spare)
+      : context_(context), block_(block), bytes_(bytes), spare_(std::move(spare)) {}
+  CuBuffer(const CuBuffer&) = delete;
+  CuBuffer& operator=(const CuBuffer&) = delete;
   ~CuBuffer() override {
-    if (const Current current(context_, std::nothrow); current) api().mem_free(p_);
+    const auto free = [&](std::uint64_t address) { free_memory_of(context_, address); };
+    if (spare_ != nullptr && can_be_kept())
+      spare_->give(block_, free);
+    else
+      free(block_.address);
   }
-  Memory memory() const override { return {reinterpret_cast<void*>(p_), 0, bytes_}; }
+  Memory memory() const override { return {reinterpret_cast<void*>(block_.address), 0, bytes_}; }
 
  private:
+  // Waits for all work, as freeing does. The device must have memory left for others.
+  [[nodiscard]] bool can_be_kept() const noexcept {
+    const Current current(context_, std::nothrow);
+    std::size_t free = 0, total = 0;
+    return current && api().ctx_sync() == cuda::success &&
+           api().mem_info(&free, &total) == cuda::success && free > total / 4;
+  }
+
   cuda::Context context_;
-  cuda::DevicePtr p_;
+  SpareBlocks::Block block_;
   std::uint64_t bytes_;
+  std::shared_ptr<SpareBlocks> spare_;
 };
 
 class CuKernel final : public Kernel {
@@ -386,10 +409,16 @@ class CuDevice final : public Device {
         static_cast<std::uint64_t>(attribute(id, cuda::max_shared_memory_per_block_optin));
     c.cluster_groups = arch_ >= 90 && api().launch_with != nullptr ? most_cluster_groups : 1;
     c.global_memory = c.max_allocation = memory;
+    // The caller may destroy a context of its own, and its memory.
+    if (callers == nullptr) spare_ = std::make_shared<SpareBlocks>(memory / 8);
     c.atomics64 = true;
     c.sub_group_words = SubGroupWords::cuda;
     c.sub_group_size = static_cast<unsigned>(attribute(id, cuda::warp_size));
   }
+
+  CuDevice(const CuDevice&) = delete;
+  CuDevice& operator=(const CuDevice&) = delete;
+  ~CuDevice() override { release_spare(); }
 
   const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] bool has_built_kernels() const { return built_ != nullptr; }
@@ -406,19 +435,19 @@ class CuDevice final : public Device {
     const Current current(context());
     std::size_t free = 0, total = 0;
     SORTIUM_CU(mem_info, &free, &total);
-    return free;
+    return free + (spare_ == nullptr ? 0 : spare_->bytes());
   }
 
   std::unique_ptr<Buffer> allocate(std::uint64_t bytes) override {
     const Current current(context());
-    cuda::DevicePtr p = 0;
-    const auto result = api().mem_alloc(&p, std::max<std::uint64_t>(bytes, 1));
-    if (result == cuda::error_out_of_memory)
-      throw Error(ErrorCode::out_of_memory,
-                  fmt::format("{}: cannot allocate {} bytes; {} of {} are free", info_.name, bytes,
-                              free_memory(), info_.claimed.global_memory));
-    check(result, "mem_alloc");
-    return std::make_unique<CuBuffer>(context(), p, bytes);
+    const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 1);
+    const bool is_kept = spare_ != nullptr && wanted >= least_kept_bytes;
+    SpareBlocks::Block block{0, wanted};
+    if (const auto kept = is_kept ? spare_->take(wanted) : std::nullopt)
+      block = *kept;
+    else
+      block.address = new_memory(wanted);
+    return std::make_unique<CuBuffer>(context(), block, bytes, is_kept ? spare_ : nullptr);
   }
 
   std::unique_ptr<Buffer> adopt(void*, std::uint64_t) override { return nullptr; }
@@ -458,6 +487,26 @@ class CuDevice final : public Device {
   }
 
  private:
+  // The driver cuts smaller blocks from its own, which costs little.
+  static constexpr std::uint64_t least_kept_bytes = std::uint64_t{2} << 20;
+
+  // Frees the spare blocks if there is not enough memory otherwise.
+  cuda::DevicePtr new_memory(std::uint64_t bytes) {
+    cuda::DevicePtr p = 0;
+    auto result = api().mem_alloc(&p, bytes);
+    if (result == cuda::error_out_of_memory && release_spare()) result = api().mem_alloc(&p, bytes);
+    if (result == cuda::error_out_of_memory)
+      throw Error(ErrorCode::out_of_memory,
+                  fmt::format("{}: cannot allocate {} bytes; {} of {} are free", info_.name, bytes,
+                              free_memory(), info_.claimed.global_memory));
+    check(result, "mem_alloc");
+    return p;
+  }
+  bool release_spare() noexcept {
+    return spare_ != nullptr &&
+           spare_->release([&](std::uint64_t address) { free_memory_of(context_, address); });
+  }
+
   // The device's primary context. The CUDA runtime, CuPy and PyTorch use the same one.
   cuda::Context context() {
     std::call_once(context_made_, [&] { SORTIUM_CU(primary_retain, &context_, id_); });
@@ -485,6 +534,7 @@ class CuDevice final : public Device {
   cuda::Context context_ = nullptr;
   std::once_flag host_copies_made_;
   std::unique_ptr<HostCopies> host_copies_;
+  std::shared_ptr<SpareBlocks> spare_;
 };
 
 }  // namespace

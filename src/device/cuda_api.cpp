@@ -68,6 +68,7 @@ struct LoadedDriver {
     load(table.ctx_push, "cuCtxPushCurrent_v2");
     load(table.ctx_pop, "cuCtxPopCurrent_v2");
     load(table.ctx_device, "cuCtxGetDevice");
+    load(table.ctx_sync, "cuCtxSynchronize");
     load(table.ctx_enable_peer_access, "cuCtxEnablePeerAccess");
     load(table.mem_info, "cuMemGetInfo_v2");
     load(table.mem_alloc, "cuMemAlloc_v2");

@@ -66,6 +66,7 @@ struct Driver {
   Result (*ctx_push)(Context);
   Result (*ctx_pop)(Context*);
   Result (*ctx_device)(DeviceId*);
+  Result (*ctx_sync)();
   Result (*ctx_enable_peer_access)(Context, unsigned);
   Result (*mem_info)(std::size_t*, std::size_t*);
   Result (*mem_alloc)(DevicePtr*, std::size_t);

@@ -70,6 +70,7 @@ struct DeviceSorter::State {
       : communicator(c),
         device(std::move(d)),
         link(device->make_urgent_queue()),
+        copies(device->make_urgent_queue()),
         keys(*device),
         values(*device),
         scratch(*device),
@@ -77,8 +78,9 @@ struct DeviceSorter::State {
 
   Communicator& communicator;
   std::shared_ptr<Device> device;
-  std::unique_ptr<Queue> link;  // the exchanges' queue
-  KeptMemory keys, values;      // the partitioned records
+  std::unique_ptr<Queue> link;    // the exchanges' queue
+  std::unique_ptr<Queue> copies;  // copies what stays on the device
+  KeptMemory keys, values;        // the partitioned records
   KeptMemory scratch;
   std::uint64_t max_scratch_bytes = ~std::uint64_t{0};
   KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
@@ -400,6 +402,7 @@ class DeviceSorter::Run {
     }
   } catch (...) {  // the transport may still access the memory
     end_of(queue_);
+    end_of(*s_.copies);
     s_.keys.abandon();
     s_.values.abandon();
     s_.unwanted_keys.abandon();
@@ -420,13 +423,14 @@ class DeviceSorter::Run {
       first += in;
       if (r != communicator_.rank()) report_.bytes_sent += out * bytes;
     }
-    // The queue that sorts copies what stays on the device, while the others' records arrive.
+    // What stays on the device is copied while the others' records arrive.
     Memory& stays = send[communicator_.rank()];
     Memory& copy = receive[communicator_.rank()];
-    if (stays.bytes != 0) queue_.copy(copy, stays, stays.bytes);
-    queue_.flush();
+    if (stays.bytes != 0) s_.copies->copy(copy, stays, stays.bytes);
+    s_.copies->flush();
     stays = copy = {};
     communicator_.exchange_on_device(*s_.link, send, receive);
+    s_.copies->finish();
   }
 
   State& s_;

@@ -71,7 +71,7 @@ void BoundaryPartition::choose_items(const Capabilities& device) {
                               2 * buckets() * index + buckets() * key +
                               2 * std::min<std::uint64_t>(work_group_, buckets()) * index +
                               (emulated ? 4 * work_group_ : 0) + 64;
-  const std::uint64_t of_item = record * work_group_;
+  const std::uint64_t of_item = (record + 1) * work_group_;  // and its bucket
   const std::uint64_t most =
       device.local_memory > fixed ? (device.local_memory - fixed) / of_item : 0;
   items_ = static_cast<unsigned>(std::min<std::uint64_t>(most, most_items));
