@@ -377,6 +377,20 @@ TEST(LongSegments, ArePartedUntilTheyAreShort) {
   }
 }
 
+// Segments just below the length from which digits have fewer bits: the most buckets.
+TEST(LongSegments, HaveAsManyBucketsAsThereMayBe) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind() || is_set("SORTIUM_TEST_SMALL")) GTEST_SKIP() << left_to_oclgrind;
+  Trial trial(test_device(), Placement::guarded);
+  for (const auto key : {KeyType::u32, KeyType::f32})
+    for (const auto d : all_distributions) {
+      const Problem problem{.key = key, .count = 480'003};
+      Case c{problem, false, d, problem.count + static_cast<unsigned>(d)};
+      set_segments(c, Lengths::one, {608}, 4);
+      EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu"}), "") << describe(c);
+    }
+}
+
 // Neighbouring short segments are sorted at once, by some bits of their keys or, if they are floats
 // without values, by all bits: keys that differ in their lowest bits, and floats that tie or not.
 TEST(ShortSegments, AreSortedAtOnce) {

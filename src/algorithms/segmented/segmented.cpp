@@ -44,7 +44,8 @@ class SegmentedSorter : public Sorter {
       : problem_(problem), lists_(std::move(lists)), classify_(classify) {
     lists_.lay_out(problem, scratch_);
     if (lists_.most_longs != 0)
-      counts_ = scratch_.add(lists_.most_parts * radix_size * kernels::index_bytes(problem.count));
+      counts_ =
+          scratch_.add(lists_.most_parts * lists_.digits() * kernels::index_bytes(problem.count));
     if (lists_.most_longs == 0 && !always_spare) return;
     const std::uint64_t keys = problem.count * info(problem.key).bytes;
     keys_spare_ = scratch_.add(keys);
@@ -125,7 +126,7 @@ class GpuSorter final : public SegmentedSorter {
       again_ = scratch_.add(std::max<std::uint64_t>(lists_.begins[lists_.tiny], 1) * task);
     if (lists_.most_longs == 0) return;
     differs_ = scratch_.add(lists_.most_parts * info(problem.key).bytes);
-    buckets_ = scratch_.add(lists_.most_longs * radix_size);
+    buckets_ = scratch_.add(lists_.most_longs * lists_.digits());
   }
 
   std::string parameters() const override {

@@ -131,12 +131,12 @@ void choose_blocks(const Problem& p, const Capabilities& device, const Parameter
 }
 
 // Bytes of segmented_scatter_memory_t (segmented_partition.cl) without the tile's records.
-std::uint64_t fixed_scatter_bytes(const Problem& p, const Capabilities& device,
+std::uint64_t fixed_scatter_bytes(const Problem& p, const Capabilities& device, const Lists& lists,
                                   unsigned work_group) {
   const std::uint64_t index = kernels::index_bytes(p.count);
   const std::uint64_t to_out_edges_scratch = (4 * radix_size + 2) * index;
   const std::uint64_t ranks = kernels::rank_bytes(device, work_group, radix_size + 1);
-  const std::uint64_t buckets = radix_size;
+  const std::uint64_t buckets = lists.digits();
   return to_out_edges_scratch + ranks + buckets + gap_bytes;
 }
 
@@ -147,7 +147,7 @@ void choose_tiles(const Problem& p, const Capabilities& device, const Parameters
   const bool large = device.local_struct > 64 * 1024;
   shape.long_work_group = large ? std::min(largest_work_group, 512u) : 256;
   shape.long_resident = large ? 1024 / shape.long_work_group : 1;
-  const std::uint64_t fixed = fixed_scatter_bytes(p, device, shape.long_work_group);
+  const std::uint64_t fixed = fixed_scatter_bytes(p, device, shape.lists, shape.long_work_group);
   const std::uint64_t key = info(p.key).bytes;
   const std::uint64_t of_item = (key + value_bytes(p)) * shape.long_work_group;
   const std::uint64_t available =
@@ -189,9 +189,9 @@ void Lists::lay_out(const Problem& p, ScratchLayout& layout) {
   if (merged == 0) {
     most_longs = std::min(most_longs, p.segments);
   } else if (most_longs != 0) {
-    // A block of digits with more than `merged` records is divided in two, at most 8 times. So a
-    // long segment has at most 9 buckets per `merged` records.
-    pieces = levels * std::min(radix_size * most_longs, 9 * (p.count / merged));
+    // A block of digits with more than `merged` records is divided in two, once for each bit. So
+    // long segments have at most a bucket for each bit and one more per `merged` records.
+    pieces = levels * std::min(radix_size * most_longs, (long_digit_bits + 1) * (p.count / merged));
   }
   begins.push_back(0);
   for (unsigned k = 0; k < tiny + blocks; ++k) begins.push_back(begins.back() + capacity(k, p));
@@ -285,6 +285,8 @@ kernels::Defines GpuShape::partition_defines(const Problem& p, const Lists& laid
       .resident(long_resident, long_work_group)
       .set("TEAMS", split_work_group / radix_size)
       .set("MERGED", laid_out.merged)
+      .set("MOST_MERGED", laid_out.longest())
+      .set("DIGIT_BITS", laid_out.long_digit_bits)
       .local_struct("segmented_scatter_memory_t", scatter_bytes);
   return defines;
 }
@@ -322,6 +324,8 @@ GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
   GpuShape shape;
   shape.lists.tiny = static_cast<unsigned>(std::bit_width(lanes));
   shape.lists.levels = static_cast<unsigned>(digits(problem, digit_bits).size());
+  // Most of a float's leading bits are the exponent's, which has few values.
+  shape.lists.long_digit_bits = info(problem.key).is_float ? digit_bits + 2 : digit_bits;
   shape.classify = classify(problem, device);
   choose_blocks(problem, device, given, largest, shape);
   choose_tiles(problem, device, given, largest, shape);

@@ -11,7 +11,7 @@
 namespace sortium::segmented {
 
 constexpr unsigned digit_bits = 8;
-constexpr std::uint64_t radix_size = 1u << digit_bits;
+constexpr std::uint64_t radix_size = 1u << digit_bits;  // also the most buckets of a long segment
 constexpr unsigned most_blocks = 6;  // classes of lengths that work-groups sort in local memory
 
 // The classes of segment lengths, as in segmented_lists.cl, and their lists in scratch memory.
@@ -23,10 +23,11 @@ struct Lists {
   bool spread = false;  // the first block class covers the lengths of the last tiny class
   std::uint64_t block_least =
       0;  // longest segment of the first block class, or of the second with `spread`
-  std::uint64_t part = 0;            // records of a part of a long segment; more if it would
-  unsigned most_parts_of_one = ~0u;  // otherwise have more parts than this
-  unsigned levels = 1;               // levels of partition for long segments
-  std::uint64_t merged = 0;          // most records of a bucket of several digits; 0: no partition
+  std::uint64_t part = 0;                 // records of a part of a long segment; more if it would
+  unsigned most_parts_of_one = ~0u;       // otherwise have more parts than this
+  unsigned levels = 1;                    // levels of partition for long segments
+  unsigned long_digit_bits = digit_bits;  // bits of the digits that partition them
+  std::uint64_t merged = 0;  // most records of a bucket of several digits; 0: no partition
 
   // Lists of long segments and of their parts. Even and odd levels alternate between two; the third
   // is for segments that no further level can partition.
@@ -43,6 +44,8 @@ struct Lists {
   [[nodiscard]] std::uint64_t longest_of(unsigned k) const;
   // Records of the longest segment that a work-group can sort; longer segments are "long".
   [[nodiscard]] std::uint64_t longest() const { return longest_of(tiny + blocks - 1); }
+  // How many digits are counted in each part.
+  [[nodiscard]] std::uint64_t digits() const { return std::uint64_t{1} << long_digit_bits; }
   // Capacity of class k's list in segments: list_capacity() in segmented_lists.cl.
   [[nodiscard]] std::uint64_t capacity(unsigned k, const Problem& problem) const;
 
