@@ -103,8 +103,8 @@ class Numberer {
  public:
   Numberer(Device& device, unsigned position_bytes, std::uint64_t most) {
     const auto& c = capabilities(device);
-    work_group_ = work_group_of(c);
-    groups_ = groups_of(c, most);
+    work_group_ = work_group_size(c);
+    work_groups_ = work_groups_for(c, most);
     kernels::Defines defines;
     defines.problem({.count = most, .payload = Payload::values, .value_bytes = position_bytes})
         .set("WG", work_group_);
@@ -113,12 +113,12 @@ class Numberer {
   }
   void enqueue(Queue& queue, Memory positions, std::uint64_t first, std::uint64_t count) const {
     const Arg args[] = {{"positions", positions}, {"first", first}, {"n", count}};
-    queue.launch({*kernel_, groups_, work_group_, args, "number"});
+    queue.launch({*kernel_, work_groups_, work_group_, args, "number"});
   }
 
  private:
   unsigned work_group_ = 0;
-  std::uint64_t groups_ = 0;
+  std::uint64_t work_groups_ = 0;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> kernel_;
 };

@@ -73,19 +73,19 @@ unsigned RecordSteps::index_bytes() const {
 // Decides which columns are gathered, and whether one moves with its key instead.
 void RecordSteps::choose_columns() {
   const auto& columns = problem.columns;
-  bool told = true;  // the words tell all elements of the unpacked columns
+  bool words_suffice = true;  // the first words determine all elements of the unpacked columns
   for (unsigned c = 0; c < columns.size(); ++c) {
     if (columns[c].moved == Moved::no || static_cast<int>(c) == key) continue;
-    const bool unpacks = varying && varying->has_all_of(c);
+    const bool unpacks = varying && varying->has_all_bits_of(c);
     (unpacks ? unpacked : gathered).push_back(c);
-    told = told && (!unpacks || varying->always_tells(c));
+    words_suffice = words_suffice && (!unpacks || varying->is_in_first_word(c));
   }
   const std::size_t key_words = varying ? varying->words() : words.size();
 
   // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the key
   // does. The exception is a packed key with a limit: all values would be copied first, which costs
   // more than gathering the few within the limit.
-  if (problem.position_bytes == 0 && gathered.size() == 1 && told &&
+  if (problem.position_bytes == 0 && gathered.size() == 1 && words_suffice &&
       key_words <= (problem.limit == 0 ? 1u : 0u)) {
     const unsigned c = gathered[0];
     if ((columns[c].bytes == 4 || columns[c].bytes == 8) &&
@@ -94,8 +94,8 @@ void RecordSteps::choose_columns() {
       gathered.clear();
     }
   }
-  has_positions =
-      problem.position_bytes != 0 || !gathered.empty() || !told || (varying && key_words > 1);
+  has_positions = problem.position_bytes != 0 || !gathered.empty() || !words_suffice ||
+                  (varying && key_words > 1);
 }
 
 // The sort of a key that is a whole column, without packing.
@@ -164,7 +164,7 @@ void RecordSteps::lay_out_varying(const Capabilities& device) {
   };
   for (const auto c : gathered) made_elsewhere(c);
   for (const auto c : unpacked)
-    if (!varying->always_tells(c)) made_elsewhere(c);
+    if (!varying->is_in_first_word(c)) made_elsewhere(c);
   if (problem.position_bytes == 0 && has_positions) positions = layout.add(n * index_bytes());
   table = layout.add(varying->table_bytes());
   keys = layout.add(n * info(KeyType::u64).bytes);

@@ -32,13 +32,13 @@ class Packer {
                   .count = problem_.count,
                   .payload = Payload::values,
                   .value_bytes = position_bytes_})
-        .set("WG", work_group_of(c))
+        .set("WG", work_group_size(c))
         .set("PACK", pack_text(word_, problem_.columns));
     module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::pack_cl},
                              defines);
     kernel_ = module_->kernel("records_pack");
-    work_group_ = work_group_of(c);
-    groups_ = groups_of(c, problem_.count);
+    work_group_ = work_group_size(c);
+    work_groups_ = work_groups_for(c, problem_.count);
   }
 
   // With `positions`, word i is that of record positions[i]; without, that of record i.
@@ -57,7 +57,7 @@ class Packer {
                         {"c3", c[3]},     {"c4", c[4]},         {"c5", c[5]},
                         {"c6", c[6]},     {"c7", c[7]},         {"positions", positions},
                         {"words", words}, {"n", problem_.count}};
-    queue.launch({*kernel_, groups_, work_group_, args, "pack"});
+    queue.launch({*kernel_, work_groups_, work_group_, args, "pack"});
   }
 
  private:
@@ -93,7 +93,7 @@ class Packer {
   const RecordProblem& problem_;
   unsigned position_bytes_;
   unsigned work_group_ = 0;
-  std::uint64_t groups_ = 0;
+  std::uint64_t work_groups_ = 0;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> kernel_;
 };
@@ -113,18 +113,18 @@ struct RecordPlan::Implementation {
       packers.emplace_back(*w, steps.problem, steps.index_bytes());
       packers.back().build(*device, capabilities(*device));
     }
-    Places places;
+    MovedElements moved;
     if (p.segments != 0 && p.limit != 0)
-      places = {Places::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
-    build_gathers(p, places);
+      moved = {MovedElements::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
+    build_gathers(p, moved);
   }
 
-  void build_gathers(const RecordProblem& p, const Places& places) {
+  void build_gathers(const RecordProblem& p, const MovedElements& moved) {
     for (const auto c : steps.gathered)
       gathers.emplace_back(*device,
                            PermuteProblem{Direction::gather, records_out(p), p.columns[c].bytes,
                                           steps.index_bytes(), p.count},
-                           places);
+                           moved);
   }
 
   // Compilers take long, so all kernels are built at once.
@@ -201,7 +201,7 @@ struct RecordPlan::Implementation {
     if (ties) ties->enqueue(queue, key, o.columns_in, table, words, by, inner);
     for (const unsigned c : steps.unpacked) {
       const bool elsewhere =
-          steps.problem.columns[c].moved == Moved::in_place && !key.always_tells(c);
+          steps.problem.columns[c].moved == Moved::in_place && !key.is_in_first_word(c);
       const int column = static_cast<int>(c);
       const Memory to = elsewhere ? slice(o, steps.column) : out(o, column);
       key.unpack(queue, c, in(o, column), to, words, by, table);
