@@ -166,7 +166,7 @@ class SORTIUM_API RecordPlan {
 
  private:
   struct Implementation;
-  std::unique_ptr<Implementation> it_;
+  std::unique_ptr<Implementation> implementation_;
 };
 
 // ---------------------------------------------------------------------------------------------

@@ -188,8 +188,8 @@ SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
       return {p, planned.algorithm->plan(p, capabilities,
                                          Parameters(planned.sorter->parameters(), algorithm))};
     } catch (const Error&) {
-      // The parameters include some that callers cannot set, or need more records: use the
-      // defaults.
+      // The plan's parameters include some that callers cannot set, or they need more records. Use
+      // the defaults.
       try {
         return {p, planned.algorithm->plan(p, capabilities, {})};
       } catch (const Error& e) {
