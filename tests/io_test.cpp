@@ -20,6 +20,7 @@
 
 #include "../src/files/block_io.hpp"
 #include "cli.hpp"
+#include "io/column_reader.hpp"
 #include "io/files.hpp"
 #include "io/printable.hpp"
 

@@ -1,4 +1,4 @@
-// Floor 0 in one include, for sources that need most of it.
+// The headers that know no devices, in one: types, order of keys, problem, algorithm's info.
 #pragma once
 
 #include <sortium/algorithm_info.hpp>

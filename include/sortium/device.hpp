@@ -1,5 +1,4 @@
-// Floor 1 of Sortium: devices, their memory, queues and kernels. One interface for CUDA, OpenCL and
-// the host.
+// Devices, their memory, queues and kernels: one interface for CUDA, OpenCL and the host.
 //
 // Thread safety: every member of Device, Buffer and Module, and Queue::launch/copy/fill/write/read,
 // may be called from several threads at once. Commands enqueued on one Queue run in the order of
@@ -36,22 +35,23 @@ enum class SubGroupWords : std::uint8_t {
 [[nodiscard]] SORTIUM_API std::string_view name(DeviceKind kind);
 [[nodiscard]] SORTIUM_API std::string_view name(SubGroupWords words);
 
-// What a device can do, as far as algorithms ask. A plain value: to plan a sort for a device that
-// is not present, fill it in by hand.
+// The properties of a device that algorithms ask for. A plain value: fill it in by hand to plan a
+// sort for a device that is not present.
 struct Capabilities {
   Backend backend = Backend::opencl;
   DeviceKind kind = DeviceKind::gpu;
   unsigned compute_units = 1;
   unsigned max_work_group = 256;       // work-items
   std::uint64_t local_memory = 32768;  // bytes per work-group
-  std::uint64_t local_struct = 32768;  // most bytes of a kernel's LOCAL_STRUCT
+  std::uint64_t local_struct = 32768;  // the most bytes of local memory in a kernel's struct
   std::uint64_t global_memory = 0;     // bytes
   std::uint64_t max_allocation = 0;    // most bytes of one buffer
   bool atomics64 = false;              // 64-bit atomics on global memory
   SubGroupWords sub_group_words = SubGroupWords::emulated;
   unsigned sub_group_size = 32;   // lanes; a work-group is a multiple of it
   bool forward_progress = false;  // a work-group may wait for one that has begun before it
-  // The most work-groups of a cluster, if each uses all its local memory (CUDA, sm_90 and up).
+  // The most work-groups that reach each other's local memory (a cluster), if each uses all of its
+  // own. 1: the device has no clusters. CUDA has them from sm_90 on.
   unsigned cluster_groups = 1;
   bool ordered_local_atomics = false;  // additions to one word of local memory run in lane order
   std::string model{};                 // the device's name, by which tuned parameters are looked up
@@ -70,9 +70,9 @@ struct DeviceInfo {
   Capabilities claimed;  // as reported; sortium::capabilities(device) returns the tested ones
 };
 
-// A range of device memory; owns nothing. `handle` is a cl_mem, a CUdeviceptr as a pointer, or on
-// cpu:0 a pointer. A null handle means that there is no memory. `bytes` is 0 if the size is
-// unknown.
+// A range of device memory. It owns nothing: the Buffer, or the caller, frees the memory. `handle`
+// is a cl_mem, a CUdeviceptr as a pointer, or on cpu:0 a pointer. A null handle means that there is
+// no memory. `bytes` is 0 if the size is unknown.
 struct Memory {
   void* handle = nullptr;
   // Bytes from the start of `handle`. A multiple of an element's bytes if records begin there.
@@ -88,7 +88,7 @@ struct Memory {
 // The memory that one sort reads and writes. Operands must not overlap, except in place: keys_out
 // is keys_in and values_out is values_in. With a limit, a sort cannot run in place.
 //
-// Leave an operand empty if the problem does not use it: values with Payload::none, values_in with
+// An operand that the problem does not use must be empty: values with Payload::none, values_in with
 // Payload::positions, keys_out if Problem::keys_out is false, offsets without segments.
 struct Operands {
   Memory keys_in{}, keys_out{}, values_in{}, values_out{};
@@ -127,7 +127,7 @@ class SORTIUM_API Kernel {
   [[nodiscard]] const Signature* signature() const { return signature_.get(); }
 
   // Returns true if parameter `i` of the signature is called `name`, a string literal. Compares the
-  // text once for each literal, so that a launch that is repeated compares addresses.
+  // text of a literal once: repeated launches only compare its address.
   [[nodiscard]] bool is_parameter(std::size_t i, const char* name) const {
     return names_[i].load(std::memory_order_relaxed) == name || compare_name(i, name);
   }
@@ -229,7 +229,7 @@ class SORTIUM_API Queue {
   [[nodiscard]] virtual void* native() const = 0;
 };
 
-// Data that a higher floor keeps as long as the device lives: built kernels, tested capabilities.
+// Data that the library keeps for a device as long as it lives: built kernels, tested capabilities.
 struct SORTIUM_API DeviceState {
   virtual ~DeviceState() = default;
 };
@@ -243,9 +243,9 @@ class SORTIUM_API Device : public std::enable_shared_from_this<Device> {
   // bytes.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(std::uint64_t bytes) = 0;
 
-  // Makes the caller's host memory usable as device memory, without a copy. Only CPUs can; other
-  // devices return nullptr. Results are in place after sync_host(). The memory must outlive the
-  // Buffer.
+  // Makes the caller's host memory usable as device memory, without a copy. Only CPUs support this;
+  // other devices return nullptr. The host sees results after sync_host(). The memory must outlive
+  // the Buffer.
   [[nodiscard]] virtual std::unique_ptr<Buffer> adopt(void* host, std::uint64_t bytes) = 0;
   // Waits for `queue`, then makes its writes to an adopted buffer visible to the host.
   virtual void sync_host(Queue& queue, Buffer& adopted) = 0;
@@ -253,8 +253,8 @@ class SORTIUM_API Device : public std::enable_shared_from_this<Device> {
   // Makes a queue that the library owns. begin_trace() needs `tracing`, which slows some OpenCL
   // drivers down.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue(bool tracing = false) = 0;
-  // The same for short work that others wait for: on CUDA, the device begins its kernels before
-  // those that wait in other queues.
+  // The same for short, urgent work: on CUDA, the device begins this queue's kernels before kernels
+  // that wait in other queues.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_urgent_queue() { return make_queue(); }
 
   // Bytes that can still be allocated, as far as the driver reports.

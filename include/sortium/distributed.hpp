@@ -7,9 +7,9 @@
 // within a rank, of their positions. Every rank must call the same function with the same types and
 // options; otherwise all ranks throw the same Error(invalid_argument). Ranks may be empty.
 //
-// The input is only read, unless a call sorts in place. Host memory is unchanged if the call
-// throws, also in place, unless a device fails while it copies results back. If one rank fails, all
-// ranks throw an Error that names it. docs/scale.md explains design and costs.
+// The input is only read, unless a call sorts in place. If a call throws, host memory is unchanged,
+// also in place, unless a device fails while it copies results back. If one rank fails, all ranks
+// throw an Error that names it. docs/scale.md explains design and costs.
 #pragma once
 
 #include <sortium/export.h>
@@ -32,8 +32,8 @@ namespace sortium::distributed {
 // Communicator
 // ---------------------------------------------------------------------------------------------
 
-// Bytes for every rank and from every rank, in host memory. Both arrays hold the ranks' bytes in
-// the order of the ranks, without gaps. They must not overlap.
+// What one rank sends to every rank and receives from every rank, in host memory. Both arrays hold
+// the ranks' bytes in the order of the ranks, without gaps. They must not overlap.
 struct Exchange {
   const std::byte* send = nullptr;
   std::span<const std::uint64_t> send_bytes{};  // for each rank, this one included
@@ -107,7 +107,7 @@ struct Part {
 
 struct Report {
   Part part{};                   // this rank's part of the sorted list
-  unsigned rounds = 0;           // global histograms until all borders between the parts were exact
+  unsigned rounds = 0;           // global histograms that the search for exact borders took
   std::uint64_t bytes_sent = 0;  // records sent to other ranks
   // Seconds of this rank, including its waiting for others.
   double partition_seconds = 0;  // finding the borders, and dividing the records by rank
@@ -206,26 +206,31 @@ template <ElementRange Records>
 struct DeviceOptions {
   Balance balance = Balance::kept;
   Method method{};  // of each rank's own sorts; stable, not partial
-  // Slices of a rank's part, by keys: one is sorted while the next arrives. All ranks must pass the
-  // same number, up to 64. 0 selects up to 16 if max_bytes is not 0. Otherwise it selects one, or
-  // one for each 512 MiB of a rank up to 4, if Communicator::exchanges_beside_kernels().
+  // The number of slices that a rank's part is divided into, by keys: one slice is sorted while the
+  // next one arrives. All ranks must pass the same number, up to 64. 0 lets the library choose: up
+  // to 16 if max_bytes is not 0; else one for each 512 MiB of a rank, up to 4, if
+  // Communicator::exchanges_beside_kernels(); else one.
   unsigned slices = 0;
-  // The most device memory that the DeviceSorter may have beside the operands, on this rank; 0: no
-  // bound. All ranks must give a bound, or none. For 2^20 records and more on each rank, 9/8 of the
-  // bytes of the rank's records suffice (and the part's keys if the problem writes none). With a
-  // bound there are more slices, and perhaps algorithms that need little memory.
+  // The most device memory in bytes that the DeviceSorter may have beside the operands, on this
+  // rank; 0: no bound. All ranks must give a bound, or none. For 2^20 records and more on each
+  // rank, 9/8 of the bytes of the rank's records suffice, and the bytes of the part's keys in
+  // addition if the problem does not write keys. With a bound there are more slices, and slower
+  // algorithms if needed.
   std::uint64_t max_bytes = 0;
 };
 
 // Sorts device memory that is divided among ranks. Records stay in device memory, and travel by
 // Communicator::exchange_on_device(). Keeps plans and memory for the next sort.
 //
-// Beside its operands, a rank needs device memory for its input once, for the scratch memory of the
-// largest of these sorts in place: of a slice of its part, and of the records between two borders
-// whose keys are not decided (some percent of the list); and for the part's keys if the problem
-// writes none. On cpu:0, and with more ranks than 60, also the scratch memory of a sort of its
-// input. DeviceOptions::max_bytes bounds all of these. Samples need another 64 KiB for each rank of
-// the communicator at most.
+// Beside its operands, a rank needs device memory for:
+// - a copy of its input;
+// - the scratch memory of a sort in place, of one slice or of the records near borders (some
+// percent
+//   of the list), whichever is larger;
+// - the keys of its part, if the problem does not write keys;
+// - on cpu:0, and with more than about 60 ranks: the scratch memory of a sort of its input;
+// - samples: at most 64 KiB for each rank of the communicator.
+// DeviceOptions::max_bytes bounds all of these but the samples.
 class SORTIUM_API DeviceSorter {
  public:
   // The communicator must outlive the object.
@@ -243,14 +248,14 @@ class SORTIUM_API DeviceSorter {
               const DeviceOptions& options = {});
 
   // The same for records, as RecordPlan::run(), with keys of any width. Leave operands.scratch
-  // empty. They are exchanged in one slice: options.slices must be 0 or 1. Each rank's records are
-  // sorted before and after the exchange, so the rank needs device memory for its records once, for
-  // columns of its part that are not moved, and for the larger of the sorts' scratch memory
-  // (RecordPlan).
+  // empty. Records are exchanged in one slice: options.slices must be 0 or 1. Each rank sorts its
+  // records before and after the exchange. So it needs device memory for a copy of its records, for
+  // columns of its part that the problem does not move, and for the scratch memory of the larger
+  // sort (RecordPlan).
   Report sort_records(Queue& queue, const RecordProblem& problem, const RecordOperands& operands,
                       const DeviceOptions& options = {});
 
-  // Device memory that it keeps, in bytes.
+  // Returns the bytes of device memory that the object keeps.
   [[nodiscard]] std::uint64_t memory_bytes() const;
 
  private:
@@ -263,9 +268,9 @@ class SORTIUM_API DeviceSorter {
 // Several devices of one process
 // ---------------------------------------------------------------------------------------------
 
-// Returns the devices of a list, in its order. Its items are separated by commas. Each is a device
-// as for find_device(), or all devices of a backend: "cuda:*", "opencl:*". A device may be there
-// several times. Throws Error: invalid_argument naming the wrong item, and what find_device()
+// Returns the devices of a list, in the list's order. Its items are separated by commas. Each names
+// a device as for find_device(), or all devices of a backend: "cuda:*", "opencl:*". A device may
+// occur several times. Throws Error: invalid_argument naming the wrong item, and what find_device()
 // throws.
 //
 // sortium::Options::device may be such a list in sorts of host memory: sort(), argsort(),

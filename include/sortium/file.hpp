@@ -33,15 +33,15 @@ struct FileOptions {
   // Directories for the runs, which need as much disk space as the records. The runs are striped
   // over all of them. Empty: the directory of the output file; for streams TMPDIR, else /tmp.
   std::vector<std::string> temporary_directories{};
-  // Of sort_file(), where the disk has no space for the file twice: `out` is `in`, which gives up
-  // its space while it is sorted. Then there is one file's length of data on the disk, and a little
-  // more. If the process is killed or the machine stops, records are lost; so they are if the disk
-  // fails while runs are merged. All other errors, and `stop`, leave all records in the file, in
-  // another order. Needs a file system that can free parts of a file (ext4, XFS, Btrfs, tmpfs).
+  // For sort_file() with `out` equal to `in`, if the disk has no space for the file twice: the file
+  // gives up its space while it is sorted, so the disk needs space for little more than one copy.
+  // Records are lost if the process is killed, if the machine stops, or if the disk fails while
+  // runs are merged. All other errors, and `stop`, leave all records in the file, in another order.
+  // Needs a file system that can free parts of a file (ext4, XFS, Btrfs, tmpfs).
   bool in_place = false;
   std::string device{}, algorithm = "auto", parameters{};  // as in Options; one device
-  // Records of the input, if they are known: then a small input needs no temporary files, and
-  // progress has a total. More records than this are an error of the stream.
+  // The number of records, if it is known; 0: unknown. Then a small input needs no temporary files,
+  // and progress has a total. A stream with more records is an error.
   std::uint64_t expected_count = 0;
   std::function<void(const FileProgress&)> progress{};  // called by one thread at a time
   const std::atomic<bool>* stop = nullptr;              // as in Options
@@ -65,11 +65,10 @@ struct StreamColumn {
   std::function<std::uint64_t(void* to, std::uint64_t bytes)> read{};
   // Receives the next bytes of the sorted column. Null: the column is not written.
   std::function<void(const void* from, std::uint64_t bytes)> write{};
-  // For a sort in place, of a column that gives up the space of what has been read; both or none.
-  // `release` says that the first `bytes` bytes of the column have been stored elsewhere. If the
-  // sort fails or is stopped before it merges, `restore` receives what has been released, from the
-  // column's beginning on; the order of the records is another one. While it merges, the sort
-  // ignores `stop`.
+  // For a sort in place: both or none. The sort calls release(bytes) when it has stored the first
+  // `bytes` bytes of the column elsewhere; the caller may then free their space. If the sort fails
+  // or is stopped before it merges, `restore` receives the released records, from the column's
+  // beginning on, in another order. While it merges, the sort ignores `stop`.
   std::function<void(std::uint64_t bytes)> release{};
   std::function<void(const void* from, std::uint64_t bytes)> restore{};
 };
@@ -84,8 +83,8 @@ struct StreamColumn {
 // std::system_error naming the directory if a temporary file cannot be written or read.
 //
 // Cost: reads and writes every record twice, and sorts it twice; once if one run holds all records.
-// If expected_count is known, the disk space of the runs is reserved first. The number of runs is
-// limited: about (memory / 768 KiB), each a quarter of the memory.
+// If expected_count is known, the disk space of the runs is reserved first. There are at most about
+// memory / 768 KiB runs, each of a quarter of the memory.
 SORTIUM_API FileReport sort_stream(const std::vector<StreamColumn>& columns,
                                    const std::vector<Field>& key, const FileOptions& options = {});
 

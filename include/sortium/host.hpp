@@ -25,7 +25,9 @@ struct Options {
   unsigned begin_bit = 0, end_bit = 0;  // as in Problem
   NanOrder nan = NanOrder::last;
   ZeroOrder zeros = ZeroOrder::tied;
-  std::string device{};  // as for find_device(), "": auto; several in sorts: distributed.hpp
+  // As for find_device(); "": auto. Sorts also take several devices: see find_devices() in
+  // distributed.hpp.
+  std::string device{};
   std::string algorithm = "auto";
   std::string parameters{};
   std::uint64_t max_scratch_bytes = 0;  // as in Method
@@ -60,26 +62,32 @@ struct HostOperands {
 };
 
 // Sorts host memory as `problem` says; the templates of sort.hpp, segments.hpp and topk.hpp call
-// it. Waits for the result. If it throws, memory is as it was before, except as said below. Throws
-// Error: invalid_argument naming the field or operand, out_of_memory, cancelled, and what
-// find_device() and Plan's constructor throw.
+// it. Waits for the result. If it throws, memory is as it was before, with the two exceptions
+// below. Throws Error: invalid_argument naming the field or operand, out_of_memory, cancelled, and
+// what find_device() and Plan's constructor throw.
 //
 // Values have 1 to 256 bytes. Values of 4 and 8 bytes move with their keys; others move once, at
 // the end (records.hpp). A CPU sorts arrays in place, without a copy, if they are aligned to their
 // elements' size. Other arrays, and arrays for other devices, are copied to the device and back.
 //
-// If neither device nor algorithm is named, the calling thread sorts up to 2^15 records, and up to
-// 2^18 bytes of keys of 2, 4 or 8 bytes without values, since a GPU's copies and launches take
-// longer. It sorts up to 16 records even if SORTIUM_DEVICE is set.
-// cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory. A CUDA
-// device keeps up to an eighth of its own, as long as a quarter of it is free.
+// If neither device nor algorithm is named, the calling thread sorts few records, since a GPU's
+// copies and launches take longer: up to 2^15 records, up to 2^18 bytes of keys of 2, 4 or 8 bytes
+// without values, and up to 2^16 positions by keys of 1 or 2 bytes. It sorts up to 16 records even
+// if SORTIUM_DEVICE is set.
 //
-// A list that needs more than options.max_device_bytes is sorted in ranges: sorted chunks first,
-// then ranges of the whole order, each of which fits. Sorts with segments or a limit do not use
-// ranges. Ranges need more host memory: an eighth of all records' bytes, and a copy of keys that
-// are only read. If such a sort fails after it has begun, an array that is sorted in place holds
-// the same records in another order. If a device fails while the result is copied back, an array
-// that is written holds part of it.
+// cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory. A
+// CUDA device keeps up to an eighth of its own, as long as a quarter of it is free.
+//
+// Cost: that of the algorithm (AlgorithmInfo::cost), and of the copies.
+//
+// A list that needs more than options.max_device_bytes is sorted in ranges: first chunks are
+// sorted, then ranges of the whole order, each of which fits. Sorts with segments or a limit do not
+// use ranges. Ranges need more host memory: an eighth of all records' bytes, and a copy of keys
+// that are only read.
+//
+// Two failures change memory. If a sort in ranges fails after it has begun, an array that is sorted
+// in place holds the same records in another order. If a device fails while the result is copied
+// back, an array that is written holds part of it.
 SORTIUM_API HostReport sort_host(const Problem& problem, const HostOperands& operands,
                                  const Options& options = {});
 
@@ -88,10 +96,10 @@ struct HostSortTime {
   std::uint64_t count;
   double seconds;
 };
-// Returns the device's times for lists of several lengths; empty if it cannot sort. From these
-// times, and from those of other types and payloads, `auto` chooses between cpu:0 and GPUs for
-// lists of at least 2^16 records. The times are measured when they are first needed; the cache
-// directory keeps them.
+// Returns the device's times for lists of 2^16, 2^20 and 2^23 keys; empty if it cannot sort. `auto`
+// compares such times, also of other types and payloads, to choose between cpu:0 and GPUs for lists
+// of at least 2^16 records. They are measured when they are first needed (0.1 to 0.5 s for each
+// device); the cache directory keeps them.
 [[nodiscard]] SORTIUM_API std::vector<HostSortTime> host_sort_times(Device& device);
 
 template <class T>

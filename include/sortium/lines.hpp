@@ -29,9 +29,9 @@ struct LineOptions {
   // The byte between two fields; it belongs to neither. Without it, a field begins with the blanks
   // (spaces and tabs) before it, and ends before the next blank.
   std::optional<char> separator{};
-  // False: keys are compared byte by byte, and a key that begins another one precedes it. True: by
-  // the number with which they begin: blanks, a minus sign, digits, a point and digits, each of
-  // which may be missing. Numbers may have any length; without digits, the number is 0.
+  // False: keys are compared byte by byte; a key precedes longer keys that begin with it. True:
+  // keys are compared by the number with which they begin: blanks, a minus sign, digits, a point
+  // and digits, each of which may be missing. Numbers may have any length; without digits, it is 0.
   bool numeric = false;
   Order order = Order::ascending;
   bool unique = false;  // of lines with equal keys, write only the first
@@ -53,8 +53,9 @@ struct LineReport {
   std::uint64_t temporary_bytes = 0;   // written to temporary files
   std::string_view device, algorithm;  // of the sort of all lines; valid until the process ends
   std::string parameters;
-  double read_seconds = 0, sort_seconds = 0, write_seconds = 0;  // without a limit of memory
-  // With one: reading, sorting, and writing runs; merging them, and writing the result.
+  // If no runs were written.
+  double read_seconds = 0, sort_seconds = 0, write_seconds = 0;
+  // With memory_bytes: making runs (reading, sorting, writing); merging them, writing the result.
   double run_seconds = 0, merge_seconds = 0;
 };
 
@@ -71,9 +72,9 @@ using LineWriter = std::function<void(const void* from, std::uint64_t bytes)>;
 // Error(invalid_argument) if memory_bytes is too small: a line must fit a sixth of it. Throws
 // std::system_error naming the directory if a temporary file cannot be written or read.
 //
-// Cost: the first bytes of all keys are sorted as 64-bit numbers on the device; then those of keys
-// that tie, by their next bytes, and so on. Needs memory for the text and some 50 bytes for each
-// line; with memory_bytes, what needs more is read and written twice.
+// Cost: the device sorts the first bytes of all keys as 64-bit numbers; keys that tie are then
+// sorted by their next bytes, and so on. Needs memory for the text and some 50 bytes for each line.
+// A text that needs more than memory_bytes is read and written twice.
 SORTIUM_API LineReport sort_lines(const LineReader& read, const LineWriter& write,
                                   const LineOptions& options = {});
 

@@ -48,9 +48,8 @@ class SORTIUM_API Permute {
   ~Permute();
 
   // Only enqueues. `in` and `out` must not overlap, and are aligned as columns are
-  // (RecordOperands). Positions are not checked: one of `elements` or more reads or writes out of
-  // bounds. If several positions of a scatter are equal, one of their elements is written last and
-  // remains.
+  // (RecordOperands). Positions are not checked: a position of `elements` or more reads or writes
+  // out of bounds. If positions of a scatter are equal, `out` receives any one of their elements.
   void run(Queue& queue, Memory in, Memory positions, Memory out) const;
   [[nodiscard]] const PermuteProblem& problem() const { return problem_; }
 
@@ -64,8 +63,9 @@ class SORTIUM_API Permute {
 // Host memory
 // ---------------------------------------------------------------------------------------------
 
-// Permutes elements of host memory. Throws Error(invalid_argument) naming the first position out of
-// range, before it writes anything. Without a named device, runs on cpu:0 if there is one.
+// Permutes elements of host memory; `in` and `out` must not overlap. Throws Error(invalid_argument)
+// naming the first position out of range, before it writes anything. Without a named device, runs
+// on cpu:0 if there is one.
 SORTIUM_API void permute_host(const PermuteProblem& problem, const void* in, const void* positions,
                               void* out, const Options& options = {});
 
@@ -73,7 +73,7 @@ namespace detail {
 SORTIUM_API void check_positions_of_none(std::uint64_t positions);
 }  // namespace detail
 
-// Returns values[positions[0]], values[positions[1]], …
+// Returns values[positions[0]], values[positions[1]], … Throws as permute_host() does.
 template <ElementRange Values, std::ranges::contiguous_range Positions>
 requires Index<std::ranges::range_value_t<Positions>>
 [[nodiscard]] auto gather(const Values& values, const Positions& positions,
@@ -87,7 +87,7 @@ requires Index<std::ranges::range_value_t<Positions>>
   return out;
 }
 // Returns `out` with out[positions[i]] = values[i]: the inverse of gather. It has as many elements
-// as `values`; those that no position names are V{}.
+// as `values`; an element that no position names is V{}. Throws as permute_host() does.
 template <ElementRange Values, std::ranges::contiguous_range Positions>
 requires Index<std::ranges::range_value_t<Positions>>
 [[nodiscard]] auto scatter(const Values& values, const Positions& positions,

@@ -53,9 +53,9 @@ class SORTIUM_API Plan {
   // values_out is values_in; otherwise the input is left unchanged. Throws Error(invalid_argument)
   // naming the operand that is missing, superfluous, too small, misaligned or overlapping another.
   //
-  // On cpu:0 the sort has ended when run() returns. There it allocates 8 bytes a record if 64-bit
-  // keys with values agree in most of their bits. If that fails, it throws Error(out_of_memory) and
-  // leaves the input unchanged.
+  // On cpu:0 the sort has ended when run() returns. If 64-bit keys with values agree in most of
+  // their bits, run() allocates 8 bytes a record there. If the allocation fails, run() throws
+  // Error(out_of_memory) and leaves the input unchanged.
   void run(Queue& queue, const Operands& operands) const;
 
   struct Phase {

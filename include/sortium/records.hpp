@@ -118,16 +118,17 @@ struct RecordOperands {
 
 // A plan to sort records on one device. Its constructor plans and compiles; run() only sorts.
 //
-// The fields' order bits are concatenated and packed into words of 64 bits, from the most
-// significant bit on (the last word has 32 bits if they suffice). Several words are sorted one
-// after the other from the least significant (Knuth, The Art of Computer Programming, volume
-// 3, 5.2.5: distribution from the right), each by a stable Plan that moves the records' positions.
-// On cpu:0, all records are sorted by the most significant word, and only those that tie by the
-// next. Then the columns are gathered. Other devices sort long lists in this way, too, by words
-// that leave out the bits in which no records differ; columns that the words tell are not gathered.
+// 1. Pack: the fields' order bits are concatenated and cut into words of 64 bits, from the most
+//    significant bit on. The last word has 32 bits if they suffice.
+// 2. Sort by each word, the least significant first (Knuth, The Art of Computer Programming, volume
+//    3, 5.2.5: distribution from the right). Stable Plans move the records' positions.
+// 3. Gather the columns by the sorted positions.
 //
-// A key that is one whole column of a KeyType is not packed, and a single value of 4 or 8 bytes
-// moves with its key. With a limit, the most significant word selects the first records.
+// cpu:0, and other devices if the list is long, sort all records by the most significant word only;
+// records that tie are then sorted by the next word, and so on. On other devices, these words leave
+// out bits in which no records differ, and columns that the words determine are not gathered. A key
+// that is one whole column of a KeyType is not packed. A single value of 4 or 8 bytes moves with
+// its key. With a limit, the most significant word selects the first records.
 class SORTIUM_API RecordPlan {
  public:
   // `method` names the algorithm of the inner sorts, which must be stable and not partial; its
@@ -139,9 +140,9 @@ class SORTIUM_API RecordPlan {
   RecordPlan& operator=(RecordPlan&&) noexcept;
   ~RecordPlan();
 
-  // Bytes of scratch memory: a word and a position for each record, the largest column that is
-  // moved in place, and the inner sorts' scratch memory. docs/records.md has the amounts. With
-  // Method::max_scratch_bytes, all records are sorted by each word, which needs least.
+  // Bytes of scratch memory: for words and positions, for a column that is moved in place, and for
+  // the inner sorts; docs/records.md has the amounts. With Method::max_scratch_bytes, all records
+  // are sorted by each word, which needs least.
   [[nodiscard]] std::uint64_t scratch_bytes() const;
   [[nodiscard]] static std::uint64_t scratch_bytes_for(const RecordProblem& problem,
                                                        const Capabilities& capabilities,
@@ -158,14 +159,14 @@ class SORTIUM_API RecordPlan {
   [[nodiscard]] const AlgorithmInfo& algorithm()
       const;  // of the last inner sort, by the most significant word
   [[nodiscard]] std::string parameters() const;  // of the same inner sort
-  // Returns how many bits of the key each of its words has, beginning with the most significant
-  // word, if the records differ in all bits. Empty if the key is one column that is sorted without
+  // Returns how many bits each word of the key has, the most significant word first. Words that
+  // leave out equal bits may have fewer. Empty if the key is one column that is sorted without
   // packing.
   [[nodiscard]] std::vector<unsigned> word_bits() const;
 
  private:
   struct Implementation;
-  std::unique_ptr<Implementation> it_;
+  std::unique_ptr<Implementation> implementation_;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -180,9 +181,9 @@ struct RecordHostOperands {
   const void* offsets = nullptr;  // for segments: RecordProblem::segments + 1 numbers
 };
 
-// Sorts records in host memory; the functions below call it. As sort_host(). options.order,
-// begin_bit, end_bit, nan and zeros must have their defaults: fields have their own. Host memory
-// need not be aligned; misaligned columns are copied.
+// Sorts records in host memory; the functions below call it. Waits, costs and throws as sort_host()
+// does. options.order, begin_bit, end_bit, nan and zeros must have their defaults: fields have
+// their own. Host memory need not be aligned; misaligned columns are copied.
 SORTIUM_API HostReport sort_records_host(const RecordProblem& problem,
                                          const RecordHostOperands& operands,
                                          const Options& options = {});
@@ -336,12 +337,13 @@ template <Index I = std::uint32_t, WideKeyRange Keys>
   return argsort_records<I>(keys, {field}, options);
 }
 
-// A column of host memory, and one that holds a field of the key.
+// A column of host memory.
 struct HostColumn {
   void* data = nullptr;
   unsigned bytes = 0;  // bytes of an element
   std::uint64_t count = 0;
 };
+// A column of host memory that holds one field of the key.
 struct KeyColumn {
   HostColumn column;
   Field field;  // its member `column` is ignored

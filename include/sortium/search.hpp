@@ -45,11 +45,11 @@ class SORTIUM_API OperationPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-// The problem of each class below must have no segments and no limit. Payload and keys_out are used
-// only if the class mentions them.
+// The problem of each class below must have no segments and no limit. A class ignores payload and
+// keys_out unless its comment mentions them.
 
-// Stores in `result`, a u64, the first position whose record sorts after the next record, or
-// problem.count if the keys are sorted. Reads the keys once.
+// Stores a u64 in `result`: the first i for which key i sorts after key i + 1, or problem.count if
+// the keys are sorted. Reads the keys once.
 class SORTIUM_API IsSortedPlan : public OperationPlan {
  public:
   IsSortedPlan(std::shared_ptr<Device> device, const Problem& problem);
@@ -104,10 +104,10 @@ class SORTIUM_API SearchPlan : public OperationPlan {
   void run(Queue& queue, const Operands& operands) const;
 };
 
-// Partitions the records into three groups: those before the record that a sort would put at
-// position n (0 ≤ n < count), those that tie with it, those after it. Each group keeps the order of
-// the input. Takes all payloads; keys_out may be false with positions. Out of place. Reads the keys
-// bits/11 + 2 times, and writes each record once.
+// Partitions the records around the one that a sort would put at place n (0 ≤ n < count): first
+// those that sort before it, then those that tie with it, then those that sort after it. Each of
+// the three keeps the order of the input. Takes all payloads; keys_out may be false with positions.
+// Out of place. Reads the keys bits/11 + 2 times, and writes each record once.
 class SORTIUM_API NthElementPlan : public OperationPlan {
  public:
   NthElementPlan(std::shared_ptr<Device> device, const Problem& problem, std::uint64_t n);
@@ -119,7 +119,7 @@ class SORTIUM_API NthElementPlan : public OperationPlan {
 // in Options::device.
 // ---------------------------------------------------------------------------------------------
 
-// Returns the first position whose record sorts after the next one; count if the keys are sorted.
+// Returns the first i for which key i sorts after key i + 1; count if the keys are sorted.
 [[nodiscard]] SORTIUM_API std::uint64_t first_unsorted_host(const Problem& problem,
                                                             const void* keys,
                                                             const std::string& device = {});
@@ -134,8 +134,10 @@ struct HostMergeOperands {
   const void *a_values = nullptr, *b_values = nullptr;
   void* values_out = nullptr;
 };
+// As MergePlan.
 SORTIUM_API void merge_host(const Problem& problem, std::uint64_t a_count,
                             const HostMergeOperands& operands, const std::string& device = {});
+// As SearchPlan: writes `needle_count` numbers of problem.value_bytes to `places`.
 SORTIUM_API void search_host(const Problem& problem, const void* keys, const void* needles,
                              std::uint64_t needle_count, void* places, Bound bound,
                              const std::string& device = {});
@@ -143,6 +145,7 @@ SORTIUM_API void search_host(const Problem& problem, const void* keys, const voi
 SORTIUM_API void nth_element_host(const Problem& problem, std::uint64_t n,
                                   const HostOperands& operands, const std::string& device = {});
 
+// Returns true if no key sorts after the next one. Reads the keys once.
 template <KeyRange Keys>
 [[nodiscard]] bool is_sorted(const Keys& keys, const Options& options = {}) {
   detail::refuse_method(options, "is_sorted");
@@ -189,7 +192,8 @@ requires std::same_as<detail::element<A>, detail::element<B>>
   return out;
 }
 
-// Returns, for each needle, the first position in `sorted` where inserting it keeps the order.
+// Returns, for each needle, the first place in `sorted` where inserting it keeps the order. With
+// std::uint32_t, `sorted` has up to 2^32 - 1 keys.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
@@ -203,7 +207,8 @@ requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
               Bound::lower, options.device);
   return out;
 }
-// Returns, for each needle, the last position in `sorted` where inserting it keeps the order.
+// Returns, for each needle, the last place in `sorted` where inserting it keeps the order. Index as
+// for lower_bound.
 template <class Index = std::uint32_t, KeyRange Keys, KeyRange Needles>
 requires std::same_as<detail::element<Keys>, detail::element<Needles>> &&
     (std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>)
@@ -231,9 +236,9 @@ template <class Index = std::uint32_t, KeyRange Keys>
   return upper_bound<Index, Keys, Keys>(sorted, needles, options);
 }
 
-// Partially sorts `keys`: the n-th key becomes the one that a sort would put there. Keys that sort
-// before it move in front of it, keys that sort after it move behind it. Each of the three groups
-// keeps its order.
+// Partially sorts `keys`: keys[n] becomes the key that a sort would put there. Keys that sort
+// before it move in front of it, keys that sort after it move behind it. Keys on one side, and
+// ties, keep their order.
 template <KeyRange Keys>
 void nth_element(Keys&& keys, std::uint64_t n, const Options& options = {}) {
   detail::refuse_method(options, "nth_element");

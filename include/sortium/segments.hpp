@@ -45,8 +45,8 @@ inline bool set_rows(Problem& problem, std::uint64_t row_length) {
 
 // Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to
 // offsets[s + 1]. Offsets ascend from 0 to the number of keys; equal offsets are an empty segment.
-// Needs O(N) scratch memory on the device. Throws Error(invalid_argument) naming the first wrong
-// offset.
+// Needs about as much scratch memory on the device as the keys have. Throws Error(invalid_argument)
+// naming the first wrong offset, else as sort_host() does.
 template <KeyRange Keys, OffsetRange Offsets>
 HostReport sort_segments(Keys&& keys, const Offsets& offsets, const Options& options = {}) {
   using K = std::ranges::range_value_t<Keys>;

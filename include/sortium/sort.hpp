@@ -15,7 +15,8 @@
 
 namespace sortium {
 
-// Sorts `keys` in place. Needs O(N) scratch memory on the device. Throws as sort_host() does.
+// Sorts `keys` in place. Needs about as much scratch memory on the device as the keys have. Cost
+// and errors are those of sort_host().
 template <KeyRange Keys>
 HostReport sort(Keys&& keys, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;
@@ -39,9 +40,8 @@ HostReport sort(Keys&& keys) {
   return sort_host({.key = key_type_of<K>::value, .count = count}, {k, k});
 }
 
-// Sorts `keys` in place and moves `values` (of up to 256 bytes) with them; stable. Values of 4 or 8
-// bytes move with their keys; values of other sizes move once, at the end. Throws
-// Error(invalid_argument) if the lengths differ.
+// Sorts `keys` in place and moves `values`, of 1 to 256 bytes each, with them; stable. Throws
+// Error(invalid_argument) if the lengths differ, else as sort_host() does.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort(Keys&& keys, Values&& values, const Options& options) {
   using K = std::ranges::range_value_t<Keys>;

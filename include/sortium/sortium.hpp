@@ -1,4 +1,6 @@
-// Sortium: sorting on GPUs, OpenCL devices and CPUs. Includes all headers of the C++ interface.
+// Sortium: sorting on GPUs, OpenCL devices and CPUs. Includes the headers for sorts in memory.
+// Files, lines of text, ranks, and verify() have headers of their own: file.hpp, lines.hpp,
+// distributed.hpp, verify.hpp.
 //
 //   std::vector<float> keys = …;
 //   sortium::sort(keys);                      // in place, on the best device

@@ -13,8 +13,8 @@
 
 namespace sortium {
 
-// Returns the first k keys of the sorted order, sorted. Throws Error(invalid_argument) unless
-// 1 <= k <= the number of keys.
+// Returns the first k keys of the sorted order, sorted. Does not sort the other keys. Throws
+// Error(invalid_argument) unless 1 <= k <= the number of keys, else as sort_host() does.
 template <KeyRange Keys>
 [[nodiscard]] std::vector<detail::element<Keys>> topk(const Keys& keys, std::uint64_t k,
                                                       const Options& options = {}) {
@@ -26,7 +26,8 @@ template <KeyRange Keys>
   return out;
 }
 
-// Returns the first k records: keys, and their values of up to 256 bytes.
+// Returns the first k records: keys, and their values of 1 to 256 bytes. Of equal keys, those that
+// come first in the input are selected.
 template <KeyRange Keys, ValueRange Values>
 [[nodiscard]] std::pair<std::vector<detail::element<Keys>>, std::vector<detail::element<Values>>>
 topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& options = {}) {
@@ -42,7 +43,7 @@ topk(const Keys& keys, const Values& values, std::uint64_t k, const Options& opt
   return out;
 }
 
-// Returns the positions of the first k records.
+// Returns the positions of the first k records in sorted order. Index as for argsort.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argtopk(const Keys& keys, std::uint64_t k,

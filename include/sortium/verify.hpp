@@ -18,10 +18,13 @@ struct Verdict {
   std::uint64_t checksum = 0;
 };
 
-// Reads `problem.count` keys, and values unless the payload is none. With Payload::positions, empty
-// `values` mean 0, 1, 2, …, the positions before an argsort. With `run_length`, only neighbours
-// within the same run of that many records must be in order. Allocates a few KB and waits for the
-// queue.
+// Returns what the records on the queue's device are like. To check a sort, compare the checksums
+// before and after it, and see that `unsorted` is 0.
+//
+// Reads `problem.count` keys once, and values unless the payload is none. With Payload::positions,
+// empty `values` mean 0, 1, 2, …, the positions before an argsort. With `run_length`, only
+// neighbours within the same run of that many records must be in order. Allocates a few KB, and
+// waits for the result. Throws Error(invalid_argument) if keys or values are missing.
 [[nodiscard]] SORTIUM_API Verdict verify(Queue& queue, const Problem& problem, Memory keys,
                                          Memory values, std::uint64_t run_length = 0);
 

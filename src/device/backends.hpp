@@ -1,4 +1,4 @@
-// What device.cpp, the three backends and sorts of host memory share.
+// Functions of the three backends that device.cpp and sorts of host memory call.
 #pragma once
 
 #include <sortium/device.hpp>
@@ -25,7 +25,7 @@ void check_arguments(const Launch& launch);
 // Returns the device called `name`. If neither `name` nor SORTIUM_DEVICE names one, returns the
 // device that reads host memory without copies.
 [[nodiscard]] std::shared_ptr<Device> device_near(const std::string& name);
-// The best device that compiles kernels or needs none; nullptr if there is none.
+// Returns the best device that compiles kernels or needs none; nullptr if there is none.
 [[nodiscard]] std::shared_ptr<Device> find_compiling_device();
 
 }  // namespace sortium::backend

@@ -47,8 +47,8 @@ class Current {
     else
       SORTIUM_CU(ctx_push, context);
   }
-  // For destructors, which must not throw: the caller's context, or at exit the driver, may be
-  // gone.
+  // For destructors, which must not throw. The context is not current if the caller has destroyed
+  // it, or if the driver has shut down at exit.
   Current(cuda::Context context, std::nothrow_t)
       : pushed_(api().ctx_push(context) == cuda::success) {}
   ~Current() {
@@ -177,7 +177,7 @@ class CuSlot final : public Staging::Slot {
   void record(cuda::Stream stream) { SORTIUM_CU(event_record, event_, stream); }
 
  private:
-  // A waiting thread polls: waking a sleeping one takes as long as half a slot's copy.
+  // Polls, because waking a sleeping thread takes half as long as a slot's copy.
   static constexpr unsigned event_disable_timing = 2;
   cuda::Context context_;
   void* memory_ = nullptr;
@@ -215,7 +215,7 @@ class CuQueue final : public Queue {
         context_(context),
         stream_(stream),
         owned_(owned),
-        early_(device_->info().claimed.cluster_groups > 1) {}
+        launches_early_(device_->info().claimed.cluster_groups > 1) {}
   ~CuQueue() override {
     if (!owned_) return;
     if (const Current current(context_, std::nothrow); current) api().stream_destroy(stream_);
@@ -244,7 +244,7 @@ class CuQueue final : public Queue {
       const unsigned local_bytes = kernel.signature()->local_bytes;
       kernel.allow_local(local_bytes);
       const auto groups = static_cast<unsigned>(l.groups);
-      if (early_ && api().launch_with != nullptr) {
+      if (launches_early_ && api().launch_with != nullptr) {
         // The launch may begin before the previous launch in the stream has ended, which hides the
         // launch latency. Every kernel waits for the end of that launch first (KERNEL_BEGIN).
         cuda::LaunchAttribute attributes[2]{{cuda::programmatic_stream_serialization, 0, {1}},
@@ -361,7 +361,7 @@ class CuQueue final : public Queue {
   HostCopies& host_copies_;  // owned by the device
   cuda::Context context_;
   cuda::Stream stream_;
-  bool owned_, early_;
+  bool owned_, launches_early_;
   bool tracing_ = false;
   std::vector<Traced> trace_;
 };

@@ -122,16 +122,16 @@ void in_pieces(std::uint64_t bytes, const Piece& piece) {
 
 // Keeps one freed block of memory for the next buffer: touching new memory for the first time takes
 // as long as sorting in it. Keeps at most an eighth of the machine's memory.
-class Spare {
+class SpareBlock {
  public:
   struct Block {
     void* memory = nullptr;
     std::uint64_t bytes = 0;
   };
-  explicit Spare(std::uint64_t most) : most_(most) {}
+  explicit SpareBlock(std::uint64_t most) : most_(most) {}
 
-  // Returns no memory if the kept block is too small. It is freed then: the block that the caller
-  // allocates will take its place.
+  // Returns the kept block, or no memory if it is too small. Then it is freed: the block that the
+  // caller allocates will be kept instead.
   Block take(std::uint64_t bytes) {
     Block block;
     {
@@ -160,21 +160,21 @@ class HostBuffer final : public Buffer {
  public:
   HostBuffer(void* memory, std::uint64_t bytes)
       : memory_(memory), bytes_(bytes) {}  // the caller's memory
-  HostBuffer(std::uint64_t bytes, Spare& spare)
+  HostBuffer(std::uint64_t bytes, SpareBlock& spare)
       : bytes_(bytes), spare_(&spare) {}  // memory that own() sets
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override {
     if (spare_ != nullptr) spare_->give(block_);
   }
-  void own(Spare::Block block) { block_ = block, memory_ = block.memory; }
+  void own(SpareBlock::Block block) { block_ = block, memory_ = block.memory; }
   Memory memory() const override { return {memory_, 0, bytes_}; }
 
  private:
   void* memory_ = nullptr;
   std::uint64_t bytes_;
-  Spare::Block block_;
-  Spare* spare_ = nullptr;
+  SpareBlock::Block block_;
+  SpareBlock* spare_ = nullptr;
 };
 
 class HostQueue final : public Queue {
@@ -315,7 +315,7 @@ class HostDevice final : public Device {
   }
 
   DeviceInfo info_;
-  Spare spare_{pages(_SC_PHYS_PAGES) / 8};
+  SpareBlock spare_{pages(_SC_PHYS_PAGES) / 8};
 };
 
 }  // namespace

@@ -269,7 +269,7 @@ class ClQueue final : public Queue {
   }
 
  private:
-  // Begins a slot's copy. Drivers may keep commands back until the queue is flushed.
+  // Begins a slot's copy. Flushes the queue, because drivers may hold commands back until then.
   template <class Enqueue>
   void start(Staging::Slot& slot, const Enqueue& enqueue) {
     checked([&] {
@@ -277,8 +277,8 @@ class ClQueue final : public Queue {
       queue_.flush();
     });
   }
-  // Enqueues a copy for each array, then waits once for all, also if one of them fails: waiting for
-  // each takes long if there are many short ones.
+  // Enqueues a copy for each array, then waits once for all, also if one of them fails. Waiting for
+  // each copy would take long if there are many short ones.
   template <class Array, class Enqueue>
   void each_then_finish(std::span<const Array> arrays, const Enqueue& enqueue) {
     checked([&] {
@@ -366,7 +366,7 @@ class ClDevice final : public Device {
                                   std::vector<std::byte>& binary) override {
     const std::lock_guard lock(compiler);
     return checked([&] {
-      const std::string options = given_options(source);
+      const std::string options = options_line(source);
       cl::Program program(context(), source);
       build(program, options);
       const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
@@ -387,7 +387,7 @@ class ClDevice final : public Device {
     const std::lock_guard lock(compiler);
     try {
       const auto* p = reinterpret_cast<const unsigned char*>(binary.data());
-      const std::string options = given_options({reinterpret_cast<const char*>(p), binary.size()});
+      const std::string options = options_line({reinterpret_cast<const char*>(p), binary.size()});
       cl::Program program(context(), {device_},
                           cl::Program::Binaries{{p + options.size(), p + binary.size()}});
       build(program, options);
@@ -427,10 +427,10 @@ class ClDevice final : public Device {
     }
   }
 
-  // Returns the first line of a source, with its newline, if it begins with "//! ": it holds
-  // compiler options. Else returns nothing. The line also precedes a stored binary, because
-  // NVIDIA's driver compiles the binary again.
-  static std::string given_options(std::string_view text) {
+  // Returns the first line of a source, with its newline, if it holds compiler options: if it
+  // begins with "//! ". Else returns "". The line also precedes a stored binary, because NVIDIA's
+  // driver compiles the binary again.
+  static std::string options_line(std::string_view text) {
     return std::string(text.starts_with("//! ") ? text.substr(0, text.find('\n') + 1) : "");
   }
 

@@ -1,5 +1,5 @@
-// What an OpenCL device says about itself. The header also includes OpenCL's C++ classes as the
-// backend needs them.
+// What an OpenCL device reports about itself. Also includes OpenCL's C++ classes, configured for
+// the backend.
 #pragma once
 
 #include "opencl_api.hpp"
@@ -93,8 +93,8 @@ inline DeviceInfo describe(const cl::Device& device, std::string id) {
   c.local_memory = c.local_struct = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   c.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   c.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
-  // NVIDIA's driver 580 allows larger buffers, but its fills across byte 2^33 of a buffer go
-  // elsewhere, and kernels that use tables or keys there may hang.
+  // NVIDIA's driver 580 allows larger buffers. But its fills across byte 2^33 of a buffer write to
+  // wrong addresses, and kernels that read tables or keys there may hang.
   constexpr std::uint64_t most_of_nvidia = std::uint64_t{1} << 33;
   if (d.vendor.find("NVIDIA") != std::string::npos)
     c.max_allocation = std::min<std::uint64_t>(c.max_allocation, most_of_nvidia);

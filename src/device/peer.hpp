@@ -6,8 +6,9 @@
 namespace sortium::backend {
 
 // Enqueues on `queue` a copy of from.bytes bytes of other.device()'s memory to memory of
-// queue.device(). What `other` does with `from` must have ended. CUDA devices copy directly; other
-// pairs of devices copy through host memory, and have done so when the call returns.
+// queue.device(). All commands of `other` that use `from` must have ended. CUDA devices copy
+// directly. Other pairs of devices copy through host memory; then the copy has ended when the call
+// returns.
 void copy_between(Queue& queue, const Memory& to, Queue& other, const Memory& from);
 
 }  // namespace sortium::backend

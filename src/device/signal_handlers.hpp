@@ -3,8 +3,8 @@
 
 namespace sortium {
 
-// NVRTC handles SIGINT and SIGTERM itself while it compiles, and ends the process when one comes,
-// whatever the process would have done. Afterwards it restores the handlers without their flags.
+// While NVRTC compiles, it replaces the process's handlers of SIGINT and SIGTERM by its own, which
+// end the process. Afterwards it restores the handlers, but not their flags.
 //
 // While an object lives, a handler that lies in the same library as `address` is replaced within
 // about a millisecond by the one that was there before. The destructor of the last object restores

@@ -1,9 +1,9 @@
 // Copies between pageable host memory and a device at the speed of the link.
 //
 // A driver copies pageable memory through one thread and one small buffer, at 3 to 6 GB/s. Here
-// several threads copy pieces of the caller's memory to pinned slots, or from them, while the
-// device copies other slots. A thread has two slots: it fills one while the device empties the
-// other.
+// several threads copy pieces of the caller's memory to or from pinned blocks of memory, the slots,
+// while the device copies other slots. A thread has two slots: it fills one while the device
+// empties the other.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ inline const Problem& checked(const Problem& p) {
   return p;
 }
 
-// The problem of a search, whose payload is places.
+// Returns the problem of a search: its payload is the places of the needles.
 inline Problem with_places(Problem p) {
   if (p.value_bytes == 4 && p.count > 0xffffffffu)
     refuse(fmt::format("count is {}; 4-byte places reach 2^32 - 1 records (use value_bytes 8)",

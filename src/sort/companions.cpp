@@ -54,7 +54,7 @@ struct OperationPlan::Impl {
                     std::clamp<std::uint64_t>((gpu ? 8 : 4) * std::uint64_t{found.compute_units}, 1,
                                               std::max<std::uint64_t>(tiles, 1))) *
            tile();
-    groups = ceil_div(problem.count, std::max<std::uint64_t>(part, 1));
+    work_groups = ceil_div(problem.count, std::max<std::uint64_t>(part, 1));
   }
   virtual ~Impl() = default;
 
@@ -80,7 +80,7 @@ struct OperationPlan::Impl {
   Problem problem;
   const Capabilities& found;
   unsigned work_group, items;
-  std::uint64_t part = 0, groups = 0;  // records of a work-group's part; number of work-groups
+  std::uint64_t part = 0, work_groups = 0;  // part: records of a work-group
   ScratchLayout scratch;
   std::shared_ptr<Module> module;
 };
@@ -112,7 +112,7 @@ using Impl = OperationPlan::Impl;
 struct IsSortedImpl : Impl {
   IsSortedImpl(std::shared_ptr<Device> on, const Problem& p) : Impl(std::move(on), p) {
     if (host()) return;
-    firsts = scratch.add(groups * 8);
+    firsts = scratch.add(work_groups * 8);
     build(problem);
     parts = module->kernel("sorted_parts");
     whole = module->kernel("sorted_whole");
@@ -142,14 +142,14 @@ struct UniqueImpl : Impl {
       refuse(fmt::format("count is {}; 4-byte lengths reach 2^32 - 1 records (use 8)", p.count));
     if (host()) return;
     const unsigned index = kernels::index_bytes(p.count);
-    counts = scratch.add((groups + 1) * index);
+    counts = scratch.add((work_groups + 1) * index);
     if (length_bytes != 0 || has_elements(p)) starts = scratch.add(p.count * index);
-    scan = Scan(groups + 1, 1, p.count, found, scratch);
+    scan = Scan(work_groups + 1, 1, p.count, found, scratch);
     scan.build(*device, found);
     build(without_elements(p), length_bytes == 8 ? 8 : 4);
     if (has_elements(p))
       mover.emplace(*device, PermuteProblem{Direction::gather, p.count, p.value_bytes, index},
-                    Places{Places::Kind::counted});
+                    MovedElements{MovedElements::Kind::counted});
     tally = module->kernel("unique_tally");
     gather = module->kernel("unique_gather");
     lengths = module->kernel("unique_lengths");
@@ -211,7 +211,7 @@ const T& as(const std::unique_ptr<Impl>& impl) {
 }
 
 // Enough work-groups for `count` work-items, up to 64 for each compute unit; then work-items loop.
-std::uint64_t groups_for(const Impl& impl, std::uint64_t count) {
+std::uint64_t work_groups_for(const Impl& impl, std::uint64_t count) {
   return std::min(ceil_div(count, impl.work_group), std::uint64_t{64} * impl.found.compute_units);
 }
 
@@ -237,9 +237,9 @@ void IsSortedPlan::run(Queue& queue, const Operands& o) const {
 #endif
   const Memory firsts = m.firsts.in(m.scratch_of(o.scratch));
   const Arg parts[] = {{"keys", o.keys}, {"firsts", firsts}, {"n", p.count}, {"part", m.part}};
-  queue.launch({*m.parts, m.groups, m.work_group, parts, "is_sorted"});
+  queue.launch({*m.parts, m.work_groups, m.work_group, parts, "is_sorted"});
   const Arg whole[] = {
-      {"firsts", firsts}, {"result", o.result}, {"parts", m.groups}, {"n", p.count}};
+      {"firsts", firsts}, {"result", o.result}, {"parts", m.work_groups}, {"n", p.count}};
   queue.launch({*m.whole, 1, m.work_group, whole, "is_sorted"});
 }
 
@@ -257,7 +257,7 @@ void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operand
                starts = m.starts.bytes != 0 ? m.starts.in(scratch) : Memory{};
   const bool moves = !m.mover;  // the kernel moves the values with the keys
   const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
-  queue.launch({*m.tally, m.groups, m.work_group, tally, "tally"});
+  queue.launch({*m.tally, m.work_groups, m.work_group, tally, "tally"});
   m.scan.enqueue(queue, scratch, counts);
   const Arg gather[] = {{"keys_in", o.keys_in},
                         {"keys_out", o.keys_out},
@@ -268,12 +268,12 @@ void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operand
                         {"runs", o.runs},
                         {"n", p.count},
                         {"part", m.part}};
-  queue.launch({*m.gather, m.groups, m.work_group, gather, "compact"});
+  queue.launch({*m.gather, m.work_groups, m.work_group, gather, "compact"});
   if (m.mover) m.mover->enqueue(queue, o.values_in, starts, o.values_out, o.runs);
   if (m.length_bytes == 0) return;
   const Arg lengths[] = {
       {"starts", starts}, {"lengths", o.lengths}, {"runs", o.runs}, {"n", p.count}};
-  queue.launch({*m.lengths, groups_for(m, p.count), m.work_group, lengths, "lengths"});
+  queue.launch({*m.lengths, work_groups_for(m, p.count), m.work_group, lengths, "lengths"});
 }
 
 }  // namespace
@@ -357,7 +357,7 @@ void SearchPlan::run(Queue& queue, const Operands& o) const {
                       {"n", p.count},
                       {"needle_count", m.needles},
                       {"upper", std::uint32_t{m.bound == Bound::upper}}};
-  queue.launch({*m.places, groups_for(m, m.needles), m.work_group, args, "search"});
+  queue.launch({*m.places, work_groups_for(m, m.needles), m.work_group, args, "search"});
 }
 
 NthElementPlan::NthElementPlan(std::shared_ptr<Device> device, const Problem& problem,

@@ -68,7 +68,7 @@ class RunHeads {
   static constexpr bool by_vectors = std::is_same_v<Key, Rank>;
 
   // Calls body(first record, ranks, the rank before them, number of records) for blocks of [begin,
-  // end). The rank before the first record is another than its own.
+  // end). Before the first record of all, the rank passed differs from that record's rank.
   template <class Body>
   void blocks(std::uint64_t begin, std::uint64_t end, const Body& body) const {
     Rank of_block[block + 1];
@@ -203,8 +203,8 @@ void write_last_lengths(const std::vector<RunsOfPiece>& pieces, std::uint64_t co
 
 namespace {
 
-// From so many keys of 8 bits on, a search for each run's end takes less time than a comparison of
-// all neighbours.
+// From this number of 8-bit keys on, a search for each run's end takes less time than comparing all
+// neighbours.
 constexpr std::uint64_t many_bytes = 1u << 12;
 
 // Returns where the runs of keys of 8 bits end. Searches for each end. Returns nothing if a search

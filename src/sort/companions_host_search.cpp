@@ -12,8 +12,8 @@ namespace sortium::on_host {
 
 namespace {
 
-// Searches sorted keys for several needles at once: a search waits for each key that it reads, and
-// the others go on meanwhile. No step has a branch that depends on keys.
+// Searches sorted keys for several needles at once: while one search waits for a key from memory,
+// the others go on. No step has a branch that depends on keys.
 template <class Key, class IsBefore, class Needle, class Place>
 void search_together(const Key* keys, std::uint64_t count, const Needle* needles,
                      std::uint64_t needle_count, const IsBefore& is_before, Place* places) {
@@ -139,7 +139,7 @@ void search_keys(const Problem& problem, const Key* keys, const Key* needles, st
   search_ranks(keys, problem.count, needles, count, bound, KeyRank(problem), places);
 }
 
-// For so many needles of 8 bits, the places of all 256 keys are found first.
+// From this number of 8-bit needles on, the places of all 256 possible keys are found first.
 constexpr std::uint64_t many_needle_bytes = 256;
 
 // Stores the place of each key, by counting the keys.

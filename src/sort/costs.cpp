@@ -167,9 +167,9 @@ std::optional<Times> times_of(Device& device, const Kind& kind) {
 
 namespace {
 
-// The devices that may sort host memory; cpu:0 last, as find_device("auto") ranks them. A card that
-// CUDA and OpenCL both have is only one of CUDA's: both would be timed alike, and chance would
-// choose.
+// Returns the devices that may sort host memory, cpu:0 last, as find_device("auto") ranks them. If
+// CUDA and OpenCL both have a card, only CUDA's device is returned: both would take about the same
+// time, so chance would choose.
 std::vector<std::shared_ptr<Device>> candidates_for_host_memory() {
   std::vector<std::shared_ptr<Device>> chosen;
   const auto& all = sortium::devices();

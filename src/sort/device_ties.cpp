@@ -10,7 +10,7 @@
 namespace sortium {
 namespace {
 
-unsigned ties_work_group(const Capabilities& c) { return std::bit_floor(work_group_of(c)); }
+unsigned ties_work_group(const Capabilities& c) { return std::bit_floor(work_group_size(c)); }
 
 Problem problem_of_groups(std::uint64_t count, unsigned position_bytes) {
   return {.key = KeyType::u64,
@@ -33,11 +33,11 @@ TieSteps::TieSteps(std::uint64_t n, unsigned index_bytes, unsigned key_words,
     : count(n),
       position_bytes(index_bytes),
       words(key_words),
-      groups(problem_of_groups(n, index_bytes)) {
+      group_sort(problem_of_groups(n, index_bytes)) {
   if (words < 2) return;
-  constexpr std::uint64_t groups_of_a_unit = 16, least_part = 4096;
-  parts = std::min(groups_of_a_unit * device.compute_units, ceil_div(n, least_part));
-  offsets = layout.add((groups.segments + 1) * 4);
+  constexpr std::uint64_t work_groups_of_a_unit = 16, least_part = 4096;
+  parts = std::min(work_groups_of_a_unit * device.compute_units, ceil_div(n, least_part));
+  offsets = layout.add((group_sort.segments + 1) * 4);
   counts = layout.add((2 * parts + 1) * kernels::index_bytes(n));
   sizes = layout.add(2 * sizeof(std::uint64_t));
   const bool rounds = words > 2;
@@ -48,13 +48,13 @@ TieSteps::TieSteps(std::uint64_t n, unsigned index_bytes, unsigned key_words,
   }
   word = layout.add(n * 8);
   scan = Scan(2 * parts + 1, 1, n, device, layout);
-  inner = layout.add(Plan::scratch_bytes_for(groups, device, method_of_groups(device)));
+  inner = layout.add(Plan::scratch_bytes_for(group_sort, device, method_of_groups(device)));
 }
 
 DeviceTies::DeviceTies(const std::shared_ptr<Device>& device, TieSteps& steps)
     : steps_(steps),
       work_group_(ties_work_group(capabilities(*device))),
-      group_sort_(device, steps.groups, method_of_groups(capabilities(*device))) {
+      group_sort_(device, steps.group_sort, method_of_groups(capabilities(*device))) {
   const auto& c = capabilities(*device);
   kernels::Defines defines;
   defines
@@ -71,7 +71,7 @@ DeviceTies::DeviceTies(const std::shared_ptr<Device>& device, TieSteps& steps)
       std::make_unique<Mover>(*device,
                               PermuteProblem{Direction::scatter, steps.count, steps.position_bytes,
                                              steps.position_bytes, steps.count},
-                              Places{Places::Kind::counted});
+                              MovedElements{MovedElements::Kind::counted});
 }
 
 // The number of records that tie after round `round`; rounds count from 1.
@@ -94,7 +94,7 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
   const Memory count = first ? Memory{} : count_of(round - 1, scratch);
   const Memory counts = steps_.counts.in(o);
   const Arg count_args[] = {{"words", words},   {"heads", heads},
-                            {"count", count},   {"more", key.used(table, round)},
+                            {"count", count},   {"more", key.word_has_bits(table, round)},
                             {"counts", counts}, {"n", steps_.count}};
   queue.launch({*count_, steps_.parts, work_group_, count_args, "ties"});
   steps_.scan.enqueue(queue, o, counts);
@@ -110,7 +110,7 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
                               {"offsets", steps_.offsets.in(o)},
                               {"tied", count_of(round, scratch)},
                               {"n", steps_.count},
-                              {"segments", steps_.groups.segments}};
+                              {"segments", steps_.group_sort.segments}};
   queue.launch({*collect_, steps_.parts, work_group_, collect_args, "ties"});
 }
 

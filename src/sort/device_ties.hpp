@@ -16,7 +16,7 @@ namespace sortium {
 struct TieSteps {
   std::uint64_t count;
   unsigned position_bytes, words;
-  Problem groups;       // the sort of the groups by a word
+  Problem group_sort;   // sorts each group by a word
   std::uint64_t parts;  // of the sorted records; a work-group counts and collects a part's ties
   ScratchLayout layout;
   ScratchLayout::Slice offsets, counts, sizes, word, inner;

@@ -17,9 +17,9 @@ namespace sortium {
 // The launch of a kernel that loops over `items`. On a GPU, at most as many work-groups are
 // launched as fill the device, and each work-item handles several items. A CPU runs work-items one
 // after the other: there each work-item handles one item, so that memory is accessed in order.
-inline unsigned work_group_of(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
-inline std::uint64_t groups_of(const Capabilities& c, std::uint64_t items) {
-  const std::uint64_t all = ceil_div(items, work_group_of(c));
+inline unsigned work_group_size(const Capabilities& c) { return std::min(c.max_work_group, 256u); }
+inline std::uint64_t work_groups_for(const Capabilities& c, std::uint64_t items) {
+  const std::uint64_t all = ceil_div(items, work_group_size(c));
   return c.kind == DeviceKind::cpu ? all : std::min<std::uint64_t>(all, c.compute_units * 32u);
 }
 

@@ -21,15 +21,14 @@ class HostArrays {
   // True if the device can use, in place, an array at `host` with elements of `element_bytes`.
   [[nodiscard]] bool can_adopt(const void* host, unsigned element_bytes) const;
 
-  // True if a sort in place needs memory of its own for its output, so that a sort that fails
-  // leaves the input as it was: launches through OpenCL may fail in the middle of a sort. cpu:0
+  // True if a sort in place should write to memory of its own, because it may fail after it has
+  // begun to write, as launches through OpenCL may. Then the caller's input stays as it was. cpu:0
   // fails only before it writes.
   [[nodiscard]] bool keeps_input() const;
 
-  // Returns memory of `bytes` for the device. write() copies the host memory `from` there, and
-  // read() copies the result to the host memory `to`. Either may be null. With `adopt`, the device
-  // uses that host memory itself; then `from` and `to` are equal, or one is null. Throws
-  // Error(out_of_memory).
+  // Returns device memory of `bytes` bytes. write() copies the host memory `from` there, and read()
+  // copies it to the host memory `to`. Either may be null. With `adopt`, the device uses the host
+  // memory itself; then `from` and `to` are equal, or one is null. Throws Error(out_of_memory).
   Memory add(const void* from, void* to, std::uint64_t bytes, bool adopt);
 
   // Adds an input array of a sort and the array that receives its output, both of elements of

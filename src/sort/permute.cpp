@@ -15,15 +15,15 @@
 
 namespace sortium {
 
-Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places)
-    : problem_(problem), places_(places) {
+Mover::Mover(Device& device, const PermuteProblem& problem, const MovedElements& moved)
+    : problem_(problem), moved_(moved) {
   const auto& c = capabilities(device);
   const unsigned unit = unit_of(problem.element_bytes);
   units_ = problem.element_bytes / unit;
-  work_group_ = work_group_of(c);
+  work_group_ = work_group_size(c);
   // A CPU moves one unit after the other.
   const unsigned items = c.kind == DeviceKind::cpu ? 1 : 4;
-  groups_ = groups_of(c, ceil_div(problem.count * units_, items));
+  work_groups_ = work_groups_for(c, ceil_div(problem.count * units_, items));
   if (c.backend == Backend::host) return;
   kernels::Defines defines;
   defines
@@ -35,8 +35,9 @@ Mover::Mover(Device& device, const PermuteProblem& problem, const Places& places
       .set("UNIT_BYTES", unit)
       .set("ONE_UNIT", int{units_ == 1})
       .set("SCATTER", int{problem.direction == Direction::scatter})
-      .set("PLACES", static_cast<int>(places.kind))
-      .set("OFFSET_BITS", places.kind == Places::Kind::of_segments ? 8 * places.offset_bytes : 64);
+      .set("PLACES", static_cast<int>(moved.kind))
+      .set("OFFSET_BITS",
+           moved.kind == MovedElements::Kind::of_segments ? 8 * moved.offset_bytes : 64);
   module_ = kernels::build(device, c,
                            {kernels::embedded::offsets_cl, kernels::embedded::permute_cl}, defines);
   kernel_ = module_->kernel("records_permute");
@@ -114,7 +115,7 @@ void move_elements(const PermuteProblem& p, const std::byte* in, const Index* po
 }  // namespace
 
 void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
-                         Memory places_memory) const {
+                         Memory count_or_offsets) const {
   const auto move = [&](std::uint64_t begin, std::uint64_t end) {
     if (problem_.index_bytes == 4)
       move_elements(problem_, at(in), reinterpret_cast<const std::uint32_t*>(at(positions)),
@@ -124,44 +125,45 @@ void Mover::move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
                     at(out), begin, end);
   };
   const std::string_view phase = problem_.direction == Direction::gather ? "gather" : "scatter";
-  switch (places_.kind) {
-    case Places::Kind::all:
+  switch (moved_.kind) {
+    case MovedElements::Kind::all:
       return for_elements_on_host(queue, phase, problem_.count, move);
-    case Places::Kind::counted:
-      return for_elements_on_host(queue, phase, number_at(places_memory, 0, 8), move);
-    case Places::Kind::of_segments:
+    case MovedElements::Kind::counted:
+      return for_elements_on_host(queue, phase, number_at(count_or_offsets, 0, 8), move);
+    case MovedElements::Kind::of_segments:
       return for_elements_on_host(
           queue, phase, problem_.count, [&](std::uint64_t begin, std::uint64_t end) {
             const auto offset = [&](std::uint64_t s) {
-              return places_.offset_bytes == 0 ? s * places_.length
-                                               : number_at(places_memory, s, places_.offset_bytes);
+              return moved_.offset_bytes == 0 ? s * moved_.length
+                                              : number_at(count_or_offsets, s, moved_.offset_bytes);
             };
             for (auto i = begin; i < end;) {
-              const std::uint64_t s = i / places_.limit, skipped = i - s * places_.limit,
+              const std::uint64_t s = i / moved_.limit, skipped = i - s * moved_.limit,
                                   length = offset(s + 1) - offset(s);
-              const std::uint64_t places = std::min(places_.limit - skipped, end - i);
-              if (skipped < length) move(i, i + std::min(places, length - skipped));
-              i += places;
+              const std::uint64_t count = std::min(moved_.limit - skipped, end - i);
+              if (skipped < length) move(i, i + std::min(count, length - skipped));
+              i += count;
             }
           });
   }
 }
 
 void Mover::enqueue(Queue& queue, Memory in, Memory positions, Memory out,
-                    Memory places_memory) const {
-  if (!kernel_) return move_on_host(queue, in, positions, out, places_memory);
-  const bool has_places = places_.kind == Places::Kind::counted ||
-                          (places_.kind == Places::Kind::of_segments && places_.offset_bytes != 0);
-  const Memory places = has_places ? places_memory : Memory{};
+                    Memory count_or_offsets) const {
+  if (!kernel_) return move_on_host(queue, in, positions, out, count_or_offsets);
+  const bool needs_memory =
+      moved_.kind == MovedElements::Kind::counted ||
+      (moved_.kind == MovedElements::Kind::of_segments && moved_.offset_bytes != 0);
+  const Memory places = needs_memory ? count_or_offsets : Memory{};
   const Arg args[] = {{"in", in},
                       {"positions", positions},
                       {"out", out},
                       {"places", places},
                       {"n", problem_.count * units_},
                       {"units", units_},
-                      {"limit", places_.limit},
-                      {"length", places_.length}};
-  queue.launch({*kernel_, groups_, work_group_, args,
+                      {"limit", moved_.limit},
+                      {"length", moved_.length}};
+  queue.launch({*kernel_, work_groups_, work_group_, args,
                 problem_.direction == Direction::gather ? "gather" : "scatter"});
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 using Block = RecordBlocks::Block;
 
-// More blocks in a range waste less memory on blocks that are only partly used.
+// Blocks of a range. With more, blocks are smaller, and partly used ones waste less memory.
 constexpr std::uint64_t range_blocks = 16;
 // The fewest ranges: with these, a range and the partly used blocks take 3/32 of the list.
 constexpr std::uint64_t least_ranges = 32;
@@ -98,13 +98,13 @@ class Shape {
   std::uint64_t limit_, record_bytes_ = 0, largest_bytes_ = 0, records_ = 0;
 };
 
-// Stores the positions of a chunk's records on the device.
-class Numberer {
+// Writes the positions first, first + 1, … of a chunk's records to device memory.
+class PositionWriter {
  public:
-  Numberer(Device& device, unsigned position_bytes, std::uint64_t most) {
+  PositionWriter(Device& device, unsigned position_bytes, std::uint64_t most) {
     const auto& c = capabilities(device);
-    work_group_ = work_group_of(c);
-    groups_ = groups_of(c, most);
+    work_group_ = work_group_size(c);
+    work_groups_ = work_groups_for(c, most);
     kernels::Defines defines;
     defines.problem({.count = most, .payload = Payload::values, .value_bytes = position_bytes})
         .set("WG", work_group_);
@@ -113,12 +113,12 @@ class Numberer {
   }
   void enqueue(Queue& queue, Memory positions, std::uint64_t first, std::uint64_t count) const {
     const Arg args[] = {{"positions", positions}, {"first", first}, {"n", count}};
-    queue.launch({*kernel_, groups_, work_group_, args, "number"});
+    queue.launch({*kernel_, work_groups_, work_group_, args, "number"});
   }
 
  private:
   unsigned work_group_ = 0;
-  std::uint64_t groups_ = 0;
+  std::uint64_t work_groups_ = 0;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> kernel_;
 };
@@ -171,9 +171,9 @@ class RangeSort {
       : device_(device), problem_(problem), options_(options), shape_(*device, problem, options) {
     make_plans();
     make_blocks(operands);
-    sent_ = device->make_queue();
-    sorted_ = device->make_queue();
-    received_ = device->make_queue();
+    send_queue_ = device->make_queue();
+    sort_queue_ = device->make_queue();
+    receive_queue_ = device->make_queue();
   }
 
   HostReport run() {
@@ -212,7 +212,7 @@ class RangeSort {
       scratch = std::max(scratch, made->second.scratch_bytes());
     }
     if (problem_.position_bytes != 0)
-      numberer_.emplace(*device_, problem_.position_bytes, shape_.records());
+      position_writer_.emplace(*device_, problem_.position_bytes, shape_.records());
     scratch_ = device_->allocate(scratch);
     for (auto& slot : slots_)
       for (const auto& c : range_problem(problem_, 0).columns)
@@ -267,7 +267,7 @@ class RangeSort {
       const auto& array = blocks_->arrays()[a];
       if (array.from == nullptr) continue;
       const std::uint64_t bytes = count_of(job) * array.bytes;
-      sent_->write(memory(job, a).slice(0, bytes), blocks_->input(a, first_of(job)), bytes);
+      send_queue_->write(memory(job, a).slice(0, bytes), blocks_->input(a, first_of(job)), bytes);
     }
   }
 
@@ -276,10 +276,11 @@ class RangeSort {
     Stopwatch watch;
     std::vector<Memory> columns;
     for (std::size_t a = 0; a < blocks_->arrays().size(); ++a) columns.push_back(memory(job, a));
-    if (is_chunk && numberer_)
-      numberer_->enqueue(*sorted_, columns.back(), first_of(job), count_of(job));
-    plans_.at(count_of(job)).run(*sorted_, {.columns_in = columns, .scratch = scratch_->memory()});
-    sorted_->finish();
+    if (is_chunk && position_writer_)
+      position_writer_->enqueue(*sort_queue_, columns.back(), first_of(job), count_of(job));
+    plans_.at(count_of(job))
+        .run(*sort_queue_, {.columns_in = columns, .scratch = scratch_->memory()});
+    sort_queue_->finish();
     sort_seconds_ += watch.lap();
   }
 
@@ -299,7 +300,7 @@ class RangeSort {
       for (std::size_t b = 0; b < taken.size(); ++b)
         to.push_back({blocks_->at(a, taken[b], 0),
                       std::min(records, count_of(job) - b * records) * array.bytes});
-      received_->read_all(to, memory(job, a).slice(0, count_of(job) * array.bytes));
+      receive_queue_->read_all(to, memory(job, a).slice(0, count_of(job) * array.bytes));
     }
     run.blocks.insert(run.blocks.end(), taken.begin(), taken.end());
     run.count += count_of(job);
@@ -342,7 +343,7 @@ class RangeSort {
       std::vector<HostSource> from;
       for (const auto& e : extents)
         from.push_back({blocks_->at(a, e.block, e.first), e.count * bytes});
-      sent_->write_all(memory(job, a).slice(0, count_of(job) * bytes), from);
+      send_queue_->write_all(memory(job, a).slice(0, count_of(job) * bytes), from);
     }
   }
 
@@ -392,12 +393,12 @@ class RangeSort {
   const Options& options_;
   Shape shape_;
   std::map<std::uint64_t, RecordPlan> plans_;  // by count
-  std::optional<Numberer> numberer_;
+  std::optional<PositionWriter> position_writer_;
   std::unique_ptr<Buffer> scratch_;
   std::array<Slot, Stages::count> slots_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;  // of keys that are not moved
   std::optional<RecordBlocks> blocks_;
-  std::unique_ptr<Queue> sent_, sorted_, received_;
+  std::unique_ptr<Queue> send_queue_, sort_queue_, receive_queue_;
   std::vector<Run> runs_;
   std::vector<std::vector<std::uint64_t>> splits_;  // for each range, where it begins in each run
   Run result_;

@@ -71,11 +71,11 @@ class RecordBlocks {
 
   std::vector<Array> arrays_;
   std::uint64_t count_, block_records_;
-  std::uint64_t whole_;  // number of whole blocks in the arrays; this is also the number of the
-                         // shorter last block
+  // The number of whole blocks in the arrays, which is also the index of the shorter last block.
+  std::uint64_t whole_;
   bool in_place_ = false;
-  std::uint64_t input_released_;  // the number of records at the beginning of the input that are no
-                                  // longer needed
+  std::uint64_t
+      input_released_;  // records at the beginning of the input that are not needed any more
   std::vector<std::unique_ptr<std::byte[]>> spare_;
   OutputPages pages_;  // destroyed before the spare blocks, so the thread has ended by then
   std::vector<bool> is_free_;

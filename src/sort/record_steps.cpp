@@ -13,24 +13,25 @@ namespace {
 
 void validate_method(const Method& method) {
   if (method.algorithm == "auto") return;
-  const auto& can = find_algorithm(method.algorithm).info();
-  if (!can.stable || can.partial)
+  const auto& algorithm = find_algorithm(method.algorithm).info();
+  if (!algorithm.stable || algorithm.partial)
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}: {}; records need a stable sort", method.algorithm,
-                            can.partial ? "leaves sorted runs" : "is not stable"));
+                            algorithm.partial ? "leaves sorted runs" : "is not stable"));
 }
 
-// True if records of this problem may be sorted by the bits in which they differ. Counts of records
-// that tie have 32 bits.
-bool may_vary(const RecordProblem& p, const Capabilities& device, const Method& method) {
+// True if records of this problem may be sorted by words that leave out equal bits (VaryingKey).
+// Counts of records that tie have 32 bits.
+bool may_leave_out_bits(const RecordProblem& p, const Capabilities& device, const Method& method) {
   constexpr std::uint64_t most = std::uint64_t{1} << 31;
   return device.backend != Backend::host && p.segments == 0 && p.limit == 0 && p.count <= most &&
          method.algorithm == "auto" && method.max_scratch_bytes == 0;
 }
 
-// The sort of ties has some 30 launches, most of which find nothing to do. On a GPU, fewer records
-// of several words are sorted faster by every word (docs/lab-notebook/records.md).
-bool pays(const VaryingKey& key, std::uint64_t count, const Capabilities& device) {
+// True if that takes less time. The sort of ties has some 30 launches, most of which find nothing
+// to do. So on a GPU, short lists of several words are sorted faster by every word
+// (docs/lab-notebook/records.md).
+bool is_worth_it(const VaryingKey& key, std::uint64_t count, const Capabilities& device) {
   const bool has_ties = key.words() > 1 && device.kind != DeviceKind::cpu;
   return key.is_supported() && key.bits() > 32 && count >= std::uint64_t{1} << (has_ties ? 19 : 16);
 }
@@ -43,9 +44,9 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
   validate_method(method);
   key = plain_column(problem);
   if (key < 0) words = words_of(problem.key);
-  if (key < 0 && may_vary(problem, device, method)) {
+  if (key < 0 && may_leave_out_bits(problem, device, method)) {
     varying.emplace(problem, index_bytes());
-    if (!pays(*varying, problem.count, device)) varying.reset();
+    if (!is_worth_it(*varying, problem.count, device)) varying.reset();
   }
   choose_columns();
   if (varying) {
@@ -73,19 +74,19 @@ unsigned RecordSteps::index_bytes() const {
 // Decides which columns are gathered, and whether one moves with its key instead.
 void RecordSteps::choose_columns() {
   const auto& columns = problem.columns;
-  bool told = true;  // the words tell all elements of the unpacked columns
+  bool words_suffice = true;  // the first words determine all elements of the unpacked columns
   for (unsigned c = 0; c < columns.size(); ++c) {
     if (columns[c].moved == Moved::no || static_cast<int>(c) == key) continue;
-    const bool unpacks = varying && varying->has_all_of(c);
+    const bool unpacks = varying && varying->has_all_bits_of(c);
     (unpacks ? unpacked : gathered).push_back(c);
-    told = told && (!unpacks || varying->always_tells(c));
+    words_suffice = words_suffice && (!unpacks || varying->is_in_first_word(c));
   }
   const std::size_t key_words = varying ? varying->words() : words.size();
 
   // A single value of 4 or 8 bytes need not be gathered: it moves with its key, in place if the key
   // does. The exception is a packed key with a limit: all values would be copied first, which costs
   // more than gathering the few within the limit.
-  if (problem.position_bytes == 0 && gathered.size() == 1 && told &&
+  if (problem.position_bytes == 0 && gathered.size() == 1 && words_suffice &&
       key_words <= (problem.limit == 0 ? 1u : 0u)) {
     const unsigned c = gathered[0];
     if ((columns[c].bytes == 4 || columns[c].bytes == 8) &&
@@ -94,8 +95,8 @@ void RecordSteps::choose_columns() {
       gathered.clear();
     }
   }
-  has_positions =
-      problem.position_bytes != 0 || !gathered.empty() || !told || (varying && key_words > 1);
+  has_positions = problem.position_bytes != 0 || !gathered.empty() || !words_suffice ||
+                  (varying && key_words > 1);
 }
 
 // The sort of a key that is a whole column, without packing.
@@ -122,7 +123,7 @@ Problem RecordSteps::sort_of_column() const {
 // The sort by word `w`. The first sort makes the positions; later sorts move them. cpu:0's `sample`
 // sorts by all bits faster than by some, and a word's other bits are zero.
 Problem RecordSteps::sort_of_word(std::size_t w, Backend backend) const {
-  constexpr unsigned counted = 16;  // cpu:0 sorts by so many bits by counting
+  constexpr unsigned counted = 16;  // cpu:0 sorts by counting if at most this many bits count
   const bool by_all = backend == Backend::host && words[w].bits > counted;
   Problem s{.key = words[w].key(),
             .count = problem.count,
@@ -164,7 +165,7 @@ void RecordSteps::lay_out_varying(const Capabilities& device) {
   };
   for (const auto c : gathered) made_elsewhere(c);
   for (const auto c : unpacked)
-    if (!varying->always_tells(c)) made_elsewhere(c);
+    if (!varying->is_in_first_word(c)) made_elsewhere(c);
   if (problem.position_bytes == 0 && has_positions) positions = layout.add(n * index_bytes());
   table = layout.add(varying->table_bytes());
   keys = layout.add(n * info(KeyType::u64).bytes);

@@ -13,7 +13,8 @@ namespace sortium {
 #ifdef SORTIUM_WITH_HOST
 namespace {
 
-constexpr std::uint64_t alone = 1u << 15;  // records that one thread sorts
+constexpr std::uint64_t single_thread_records = 1u
+                                                << 15;  // records of a group that one thread sorts
 constexpr std::uint64_t block = 1u << 14;  // records whose groups a thread takes at a time
 constexpr std::uint64_t inserted = 16;     // insertion sort up to this many records
 
@@ -24,11 +25,16 @@ Problem problem_of_group(std::uint64_t count, unsigned position_bytes) {
           .value_bytes = position_bytes};
 }
 
-std::uint64_t few_bytes(unsigned position_bytes) {
-  return ceil_div(catalog::sample_few_scratch(problem_of_group(alone, position_bytes)), 64) * 64;
+std::uint64_t sort_scratch_bytes(unsigned position_bytes) {
+  return ceil_div(
+             catalog::sample_few_scratch(problem_of_group(single_thread_records, position_bytes)),
+             64) *
+         64;
 }
-// A thread's own memory: the words of a group, and what its sort needs.
-std::uint64_t own_bytes(unsigned position_bytes) { return alone * 8 + few_bytes(position_bytes); }
+// Bytes of a thread's own memory: for the words of a group, and for the scratch memory of its sort.
+std::uint64_t own_bytes(unsigned position_bytes) {
+  return single_thread_records * 8 + sort_scratch_bytes(position_bytes);
+}
 
 template <class Position>
 class TieSort {
@@ -42,7 +48,8 @@ class TieSort {
         positions_(reinterpret_cast<Position*>(at(o.positions))) {}
 
   void run(Queue& queue) {
-    if (problem_.count <= alone) return sort_groups(queue, 0, problem_.count, words_.size() - 1);
+    if (problem_.count <= single_thread_records)
+      return sort_groups(queue, 0, problem_.count, words_.size() - 1);
     host::Threads threads(host::all_threads());
     try {
       threads.start();
@@ -55,24 +62,25 @@ class TieSort {
   }
 
  private:
-  // Records [begin, end) are in the order of all words but the `left` lowest. first_ has the last
-  // word by which they were sorted. Sorts each group in which it is the same by the other words.
-  void sort_groups(Queue& queue, std::uint64_t begin, std::uint64_t end, std::size_t left) {
-    if (left == 0) return;
+  // Records [begin, end) are sorted by all words but the `words_left` least significant ones.
+  // first_ has the last word by which they were sorted: records in which it is equal are a group.
+  // Sorts each group by the words that are left.
+  void sort_groups(Queue& queue, std::uint64_t begin, std::uint64_t end, std::size_t words_left) {
+    if (words_left == 0) return;
     const auto in_block = [&](std::uint64_t b) {
       sort_short_groups(begin, begin + b * block, std::min(begin + (b + 1) * block, end), end,
-                        left);
+                        words_left);
     };
     host::call(queue, "ties", [&] { each(ceil_div(end - begin, block), in_block); });
-    // A group of more than `alone` records has one of every `alone` records. Sorting it overwrites
-    // its words in first_, so that only records behind it are searched then.
+    // A longer group contains one of every `single_thread_records` records, so only these are
+    // looked at. Sorting the group overwrites its words in first_; the search goes on behind it.
     std::uint64_t from = begin;
-    for (std::uint64_t i = begin; i < end; i += alone) {
+    for (std::uint64_t i = begin; i < end; i += single_thread_records) {
       if (i < from) continue;
       const auto [low, high] = std::equal_range(first_ + from, first_ + end, first_[i]);
-      if (static_cast<std::uint64_t>(high - low) <= alone) continue;
+      if (static_cast<std::uint64_t>(high - low) <= single_thread_records) continue;
       from = static_cast<std::uint64_t>(high - first_);
-      sort_long_group(queue, static_cast<std::uint64_t>(low - first_), from, left);
+      sort_long_group(queue, static_cast<std::uint64_t>(low - first_), from, words_left);
     }
   }
 
@@ -90,11 +98,12 @@ class TieSort {
       host::repeatable_for(all, some);
   }
 
-  void sort_long_group(Queue& queue, std::uint64_t begin, std::uint64_t end, std::size_t left) {
+  void sort_long_group(Queue& queue, std::uint64_t begin, std::uint64_t end,
+                       std::size_t words_left) {
     host::call(queue, "pack", [&] {
       each(ceil_div(end - begin, block), [&](std::uint64_t b) {
         const std::uint64_t from = begin + b * block;
-        pack(positions_ + from, std::min(block, end - from), left, first_ + from);
+        pack(positions_ + from, std::min(block, end - from), words_left, first_ + from);
       });
     });
     const Memory words = operands_.first_words.slice(begin * 8, (end - begin) * 8);
@@ -102,37 +111,38 @@ class TieSort {
         operands_.positions.slice(begin * sizeof(Position), (end - begin) * sizeof(Position));
     catalog::sample_in_arena(queue, problem_of_group(end - begin, sizeof(Position)), threads_,
                              {words, words, positions, positions, operands_.scratch});
-    sort_groups(queue, begin, end, left - 1);
+    sort_groups(queue, begin, end, words_left - 1);
   }
 
-  // Sorts the groups of at most `alone` records that begin in [begin, end). The records from
-  // `first` to `last` are sorted. Does not change first_, which other threads read.
+  // Sorts the groups of at most `single_thread_records` records that begin in [begin, end). The
+  // sorted records are [first, last). Does not change first_, which other threads read.
   void sort_short_groups(std::uint64_t first, std::uint64_t begin, std::uint64_t end,
-                         std::uint64_t last, std::size_t left) const {
+                         std::uint64_t last, std::size_t words_left) const {
     std::uint64_t i = begin;
     while (i != first && i < end && first_[i] == first_[i - 1]) ++i;  // of the group before
     for (std::uint64_t next = 0; i < end; i = next) {
-      const std::uint64_t most = std::min(last, i + alone + 1);
+      const std::uint64_t most = std::min(last, i + single_thread_records + 1);
       for (next = i + 1; next < most && first_[next] == first_[i];) ++next;
-      if (next - i > 1 && next - i <= alone)
-        sort_group(positions_ + i, next - i, left, reinterpret_cast<std::uint64_t*>(own()));
+      if (next - i > 1 && next - i <= single_thread_records)
+        sort_group(positions_ + i, next - i, words_left, reinterpret_cast<std::uint64_t*>(own()));
     }
   }
 
-  // Sorts records that tie by the `left` lowest words. `words` has space for a word of each.
-  void sort_group(Position* positions, std::uint64_t count, std::size_t left,
+  // Sorts a group by the `words_left` least significant words. `words` has space for a word of each
+  // record.
+  void sort_group(Position* positions, std::uint64_t count, std::size_t words_left,
                   std::uint64_t* words) const {
-    pack(positions, count, left, words);
+    pack(positions, count, words_left, words);
     if (count <= inserted)
       insert(words, positions, count);
     else
       catalog::sample_few(problem_of_group(count, sizeof(Position)),
                           {host_memory(words), host_memory(words), host_memory(positions),
-                           host_memory(positions), host_memory(own() + alone * 8)});
-    if (left == 1) return;
+                           host_memory(positions), host_memory(own() + single_thread_records * 8)});
+    if (words_left == 1) return;
     for (std::uint64_t i = 0, next = 0; i < count; i = next) {
       for (next = i + 1; next < count && words[next] == words[i];) ++next;
-      if (next - i > 1) sort_group(positions + i, next - i, left - 1, words + i);
+      if (next - i > 1) sort_group(positions + i, next - i, words_left - 1, words + i);
     }
   }
   static void insert(std::uint64_t* words, Position* positions, std::uint64_t count) {
@@ -146,11 +156,11 @@ class TieSort {
     }
   }
 
-  // Writes the highest of the `left` lowest words of each record.
-  void pack(const Position* positions, std::uint64_t count, std::size_t left,
+  // Writes each record's next word: the most significant one of the `words_left` words.
+  void pack(const Position* positions, std::uint64_t count, std::size_t words_left,
             std::uint64_t* to) const {
     std::fill_n(to, count, 0);
-    for (const auto& part : words_[left - 1].parts) {
+    for (const auto& part : words_[words_left - 1].parts) {
       const std::byte* const column = at(operands_.columns[part.column]);
       const std::uint64_t stride = problem_.columns[part.column].bytes;
       part.add_to(to, count, [=](std::uint64_t i) { return column + positions[i] * stride; });
@@ -179,9 +189,9 @@ bool record_ties::suits(const RecordProblem& problem, const Capabilities& device
 }
 
 std::uint64_t record_ties::scratch_bytes(std::uint64_t count, unsigned position_bytes) {
-  if (count <= alone) return own_bytes(position_bytes);
-  // A group that is shorter than all records may be divided into one part less, so that its parts
-  // are larger: by less than an eighth, because there are at least eight parts.
+  if (count <= single_thread_records) return own_bytes(position_bytes);
+  // The sort of a shorter group may use one part less, so its parts may be larger: by less than an
+  // eighth, because there are at least eight parts.
   const Problem all = problem_of_group(count, position_bytes);
   const std::uint64_t largest = std::max(catalog::sample_in_arena_scratch(all, host::all_threads()),
                                          catalog::sample_in_arena_scratch(all, 1));

@@ -35,7 +35,7 @@ WordPart part_of_bytes(const Field& f, unsigned done, unsigned bytes) {
 }
 
 // Packs the fields of a key into words, the most significant first. So only the last word can have
-// few bits, and the first one decides the order of most records.
+// few bits, and the first word decides the order of most records.
 class WordPacker {
  public:
   [[nodiscard]] std::vector<Word> pack(const std::vector<Field>& key) && {
@@ -49,8 +49,8 @@ class WordPacker {
   }
 
  private:
-  // Returns the last word, or a new one if the last has no space for `least` more bits or no
-  // capacity for another column.
+  // Returns the last word if it has space for `least` more bits and for the column, else a new
+  // word.
   Word& word_for(unsigned column, unsigned least) {
     const auto has = [&] { return std::ranges::count(words_.back().columns, column) != 0; };
     if (words_.empty() || words_.back().bits + least > 64 ||

@@ -32,13 +32,13 @@ class Packer {
                   .count = problem_.count,
                   .payload = Payload::values,
                   .value_bytes = position_bytes_})
-        .set("WG", work_group_of(c))
+        .set("WG", work_group_size(c))
         .set("PACK", pack_text(word_, problem_.columns));
     module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::pack_cl},
                              defines);
     kernel_ = module_->kernel("records_pack");
-    work_group_ = work_group_of(c);
-    groups_ = groups_of(c, problem_.count);
+    work_group_ = work_group_size(c);
+    work_groups_ = work_groups_for(c, problem_.count);
   }
 
   // With `positions`, word i is that of record positions[i]; without, that of record i.
@@ -57,7 +57,7 @@ class Packer {
                         {"c3", c[3]},     {"c4", c[4]},         {"c5", c[5]},
                         {"c6", c[6]},     {"c7", c[7]},         {"positions", positions},
                         {"words", words}, {"n", problem_.count}};
-    queue.launch({*kernel_, groups_, work_group_, args, "pack"});
+    queue.launch({*kernel_, work_groups_, work_group_, args, "pack"});
   }
 
  private:
@@ -93,7 +93,7 @@ class Packer {
   const RecordProblem& problem_;
   unsigned position_bytes_;
   unsigned work_group_ = 0;
-  std::uint64_t groups_ = 0;
+  std::uint64_t work_groups_ = 0;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> kernel_;
 };
@@ -113,18 +113,18 @@ struct RecordPlan::Implementation {
       packers.emplace_back(*w, steps.problem, steps.index_bytes());
       packers.back().build(*device, capabilities(*device));
     }
-    Places places;
+    MovedElements moved;
     if (p.segments != 0 && p.limit != 0)
-      places = {Places::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
-    build_gathers(p, places);
+      moved = {MovedElements::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
+    build_gathers(p, moved);
   }
 
-  void build_gathers(const RecordProblem& p, const Places& places) {
+  void build_gathers(const RecordProblem& p, const MovedElements& moved) {
     for (const auto c : steps.gathered)
       gathers.emplace_back(*device,
                            PermuteProblem{Direction::gather, records_out(p), p.columns[c].bytes,
                                           steps.index_bytes(), p.count},
-                           places);
+                           moved);
   }
 
   // Compilers take long, so all kernels are built at once.
@@ -179,7 +179,8 @@ struct RecordPlan::Implementation {
     plans[0].run(queue, a);
   }
 
-  // Copies a value that moves with its key to its output, where it is sorted. Returns the output.
+  // Copies the value column, whose values move with the keys, to its output. The sort moves the
+  // values there. Returns the output.
   Memory copied_value(Queue& queue, const RecordOperands& o, const Problem& sort) const {
     const Memory value = out(o, steps.value);
     if (!same(value, in(o, steps.value)))
@@ -190,21 +191,22 @@ struct RecordPlan::Implementation {
   void sort_by_varying(Queue& queue, const RecordOperands& o) const {
     const VaryingKey& key = *steps.varying;
     const Memory table = slice(o, steps.table), words = slice(o, steps.keys),
-                 inner = slice(o, steps.inner), by = steps.has_positions ? positions(o) : Memory{};
+                 inner = slice(o, steps.inner),
+                 by_positions = steps.has_positions ? positions(o) : Memory{};
     key.pack(queue, o.columns_in, table, words);
     Operands sort{.keys_in = words,
                   .keys_out = steps.sorts[0].keys_out ? words : Memory{},
-                  .values_out = by,
+                  .values_out = by_positions,
                   .scratch = inner};
     if (steps.value >= 0) sort.values_in = sort.values_out = copied_value(queue, o, steps.sorts[0]);
     plans[0].run(queue, sort);
-    if (ties) ties->enqueue(queue, key, o.columns_in, table, words, by, inner);
+    if (ties) ties->enqueue(queue, key, o.columns_in, table, words, by_positions, inner);
     for (const unsigned c : steps.unpacked) {
       const bool elsewhere =
-          steps.problem.columns[c].moved == Moved::in_place && !key.always_tells(c);
+          steps.problem.columns[c].moved == Moved::in_place && !key.is_in_first_word(c);
       const int column = static_cast<int>(c);
       const Memory to = elsewhere ? slice(o, steps.column) : out(o, column);
-      key.unpack(queue, c, in(o, column), to, words, by, table);
+      key.unpack(queue, c, in(o, column), to, words, by_positions, table);
       if (elsewhere)
         queue.copy(in(o, column), to, steps.problem.count * steps.problem.columns[c].bytes);
     }
@@ -254,7 +256,7 @@ std::uint64_t column_bytes(const RecordProblem& problem) {
 
 RecordPlan::RecordPlan(std::shared_ptr<Device> device, const RecordProblem& problem,
                        const Method& method) try
-    : it_(std::make_unique<Implementation>(std::move(device), problem, method)) {
+    : implementation_(std::make_unique<Implementation>(std::move(device), problem, method)) {
 } catch (const std::bad_alloc&) {
   throw_out_of_memory("RecordPlan", column_bytes(problem));
 }
@@ -262,33 +264,37 @@ RecordPlan::RecordPlan(RecordPlan&&) noexcept = default;
 RecordPlan& RecordPlan::operator=(RecordPlan&&) noexcept = default;
 RecordPlan::~RecordPlan() = default;
 
-std::uint64_t RecordPlan::scratch_bytes() const { return it_->steps.layout.bytes(); }
+std::uint64_t RecordPlan::scratch_bytes() const { return implementation_->steps.layout.bytes(); }
 std::uint64_t RecordPlan::scratch_bytes_for(const RecordProblem& problem,
                                             const Capabilities& capabilities,
                                             const Method& method) {
   return RecordSteps(problem, capabilities, method).layout.bytes();
 }
-const RecordProblem& RecordPlan::problem() const { return it_->steps.problem; }
-const AlgorithmInfo& RecordPlan::algorithm() const { return it_->plans.back().algorithm(); }
-std::string RecordPlan::parameters() const { return it_->plans.back().parameters(); }
+const RecordProblem& RecordPlan::problem() const { return implementation_->steps.problem; }
+const AlgorithmInfo& RecordPlan::algorithm() const {
+  return implementation_->plans.back().algorithm();
+}
+std::string RecordPlan::parameters() const { return implementation_->plans.back().parameters(); }
 std::vector<unsigned> RecordPlan::word_bits() const {
   std::vector<unsigned> bits;
-  if (it_->steps.varying) {
-    for (unsigned left = it_->steps.varying->bits(); left > 0; left -= std::min(left, 64u))
+  if (implementation_->steps.varying) {
+    for (unsigned left = implementation_->steps.varying->bits(); left > 0;
+         left -= std::min(left, 64u))
       bits.push_back(std::min(left, 64u));
     return bits;
   }
-  for (auto w = it_->steps.words.rbegin(); w != it_->steps.words.rend(); ++w)
+  for (auto w = implementation_->steps.words.rbegin(); w != implementation_->steps.words.rend();
+       ++w)
     bits.push_back(w->bits);
   return bits;
 }
 
 void RecordPlan::run(Queue& queue, const RecordOperands& operands) const {
   if (problem().count == 0) return;
-  validate_queue(queue, *it_->device);
+  validate_queue(queue, *implementation_->device);
   validate_record_operands(problem(), operands, scratch_bytes(),
-                           space_of(it_->device->info().claimed.backend));
-  it_->enqueue(queue, operands);
+                           space_of(implementation_->device->info().claimed.backend));
+  implementation_->enqueue(queue, operands);
 }
 
 std::vector<Plan::Phase> RecordPlan::profile(Queue& queue, const RecordOperands& operands) const {

@@ -16,36 +16,36 @@ void validate_record_operands(const RecordProblem& problem, const RecordOperands
 // Returns the bytes of all columns.
 [[nodiscard]] std::uint64_t column_bytes(const RecordProblem& problem);
 
-// Which positions a Mover uses.
-struct Places {
+// Which elements a Mover moves.
+struct MovedElements {
   enum class Kind : std::uint8_t {
     all,
-    counted,      // the first ones; a u64 in device memory is their number
+    counted,      // the first n; n is a u64 in device memory
     of_segments,  // the first `limit` of each segment, or all of a shorter one
   };
   Kind kind = Kind::all;
   std::uint64_t limit = 0;
   unsigned offset_bytes = 4;  // as in Problem
-  std::uint64_t length = 0;   // records of each segment if there are no offsets
+  std::uint64_t length = 0;   // records of each segment if offset_bytes is 0: rows
 };
 
 // Permutes elements without validation; the caller has validated problem and operands.
 class Mover {
  public:
-  Mover(Device& device, const PermuteProblem& problem, const Places& places = {});
-  // `places_memory`: the number of positions (counted), or the offsets (of_segments).
+  Mover(Device& device, const PermuteProblem& problem, const MovedElements& moved = {});
+  // `count_or_offsets`: the number of elements (counted), or the segments' offsets (of_segments).
   void enqueue(Queue& queue, Memory in, Memory positions, Memory out,
-               Memory places_memory = {}) const;
+               Memory count_or_offsets = {}) const;
 
  private:
   void move_on_host(Queue& queue, Memory in, Memory positions, Memory out,
-                    Memory places_memory) const;
+                    Memory count_or_offsets) const;
 
   PermuteProblem problem_;
-  Places places_;
+  MovedElements moved_;
   std::uint32_t units_;  // units of an element
   unsigned work_group_;
-  std::uint64_t groups_;
+  std::uint64_t work_groups_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> kernel_;
 };

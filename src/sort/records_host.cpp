@@ -57,9 +57,9 @@ void validate_host_operands(const RecordProblem& problem, const RecordHostOperan
 // As in sort_host(): few records are sorted on the host, because copies to a device and back take
 // longer than the sort.
 std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const Options& options) {
-  const bool stay = problem.count <= few::records && options.algorithm == "auto" &&
-                    options.parameters.empty() && options.max_scratch_bytes == 0;
-  if (stay || (options.algorithm == "auto" && problem.limit != 0))
+  const bool is_few = problem.count <= few::records && options.algorithm == "auto" &&
+                      options.parameters.empty() && options.max_scratch_bytes == 0;
+  if (is_few || (options.algorithm == "auto" && problem.limit != 0))
     return backend::device_near(options.device);
   if (options.algorithm == "auto" && problem.segments == 0 &&
       !backend::names_device(options.device)) {
@@ -70,9 +70,10 @@ std::shared_ptr<Device> device_for_records(const RecordProblem& problem, const O
   return device_for({.segments = problem.segments}, options);
 }
 
-// One call's arrays on the device. A CPU reads the caller's columns without copies if they are
-// aligned, and writes them too or, if it keeps its input, after the sort has succeeded. Other
-// columns are copied, and the copies are sorted in place.
+// One call's arrays on the device. A CPU uses the caller's columns without copies if they are
+// aligned. If it must keep its input (HostArrays::keeps_input), it sorts into memory of its own,
+// and copies the result after the sort has succeeded. Other columns are copied, and the copies are
+// sorted in place.
 class StagedRecords {
  public:
   StagedRecords(Device& device, const RecordProblem& problem, const RecordHostOperands& o)

@@ -103,48 +103,60 @@ Problem small(const Problem& problem, std::uint64_t count) {
   return p;
 }
 
+// The sorted records, as read from the device; empty where the problem has none.
+struct Sorted {
+  std::vector<std::byte> keys, values;
+};
+
+// Sorts the keys on the device; record i has the value i. Waits.
+Sorted sort_on(Device& device, Sorter& sorter, const Problem& p,
+               const std::vector<std::uint64_t>& keys, const std::vector<std::uint64_t>& offsets) {
+  const auto queue = device.make_queue();
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  const auto allocate = [&](std::uint64_t bytes) {
+    buffers.push_back(device.allocate(std::max<std::uint64_t>(bytes, 16)));
+    return buffers.back()->memory();
+  };
+  const auto send = [&](const std::vector<std::uint64_t>& numbers, unsigned bytes) {
+    std::vector<std::byte> packed(numbers.size() * bytes);
+    for (std::uint64_t i = 0; i < numbers.size(); ++i) put(packed, i, bytes, numbers[i]);
+    const Memory memory = allocate(packed.size());
+    queue->write(memory, packed.data(), packed.size());
+    return memory;
+  };
+  Sorted sorted{std::vector<std::byte>(records_out(p) * info(p.key).bytes),
+                std::vector<std::byte>(records_out(p) * p.value_bytes)};
+
+  Operands operands{.keys_in = send(keys, info(p.key).bytes),
+                    .scratch = allocate(sorter.scratch_bytes())};
+  if (p.keys_out) operands.keys_out = allocate(sorted.keys.size());
+  if (p.payload != Payload::none) operands.values_out = allocate(sorted.values.size());
+  if (p.payload == Payload::values) {
+    std::vector<std::uint64_t> values(p.count);
+    std::iota(values.begin(), values.end(), std::uint64_t{0});
+    operands.values_in = send(values, p.value_bytes);
+  }
+  if (p.segments != 0 && p.offset_bytes != 0) operands.offsets = send(offsets, p.offset_bytes);
+  sorter.enqueue(*queue, operands);
+
+  if (p.keys_out) queue->read(sorted.keys.data(), operands.keys_out, sorted.keys.size());
+  if (p.payload != Payload::none)
+    queue->read(sorted.values.data(), operands.values_out, sorted.values.size());
+  queue->finish();
+  return sorted;
+}
+
 }  // namespace
 
 std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
                                const AlgorithmInfo& algorithm) {
-  const unsigned key_bytes = info(p.key).bytes;
   const auto keys = keys_for(p);
   const auto offsets = p.segments == 0 ? std::vector<std::uint64_t>{0, p.count} : offsets_for(p);
-  const KeyRank rank(p);
-  const std::uint64_t capacity = p.limit != 0 ? p.limit : p.count;  // of a segment's output
-
-  // Sort on the device.
-  const auto queue = device.make_queue();
-  const auto allocate = [&](std::uint64_t bytes) {
-    return device.allocate(std::max<std::uint64_t>(bytes, 16));
-  };
-  std::vector<std::byte> keys_in(p.count * key_bytes), values_in(p.count * p.value_bytes);
-  std::vector<std::byte> offsets_in(offsets.size() * p.offset_bytes);
-  std::vector<std::byte> keys_out(records_out(p) * key_bytes),
-      values_out(records_out(p) * p.value_bytes);
-  for (std::uint64_t i = 0; i < p.count; ++i)
-    put(keys_in, i, key_bytes, keys[i]), put(values_in, i, p.value_bytes, i);
-  for (std::size_t s = 0; s < offsets.size() && p.offset_bytes != 0; ++s)
-    put(offsets_in, s, p.offset_bytes, offsets[s]);
-  const auto k = allocate(keys_in.size()), v = allocate(values_in.size()),
-             o = allocate(offsets_in.size());
-  const auto ko = allocate(keys_out.size()), vo = allocate(values_out.size()),
-             scratch = allocate(sorter.scratch_bytes());
-  Operands operands{.keys_in = k->memory(), .scratch = scratch->memory()};
-  queue->write(operands.keys_in, keys_in.data(), keys_in.size());
-  if (p.keys_out) operands.keys_out = ko->memory();
-  if (p.payload != Payload::none) operands.values_out = vo->memory();
-  if (p.payload == Payload::values)
-    queue->write(operands.values_in = v->memory(), values_in.data(), values_in.size());
-  if (p.segments != 0 && p.offset_bytes != 0)
-    queue->write(operands.offsets = o->memory(), offsets_in.data(), offsets_in.size());
-  sorter.enqueue(*queue, operands);
-  if (p.keys_out) queue->read(keys_out.data(), operands.keys_out, keys_out.size());
-  if (p.payload != Payload::none)
-    queue->read(values_out.data(), operands.values_out, values_out.size());
-  queue->finish();
+  const Sorted sorted = sort_on(device, sorter, p, keys, offsets);
 
   // Compare with the host's sort. Sorted pieces are segments, or the runs of a partial sort.
+  const KeyRank rank(p);
+  const std::uint64_t capacity = p.limit != 0 ? p.limit : p.count;  // of a segment's output
   std::vector<std::uint64_t> order(p.count);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
   std::string wrong;
@@ -159,11 +171,11 @@ std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
                             should);
       };
       if (p.keys_out)
-        if (const auto is = get(keys_out, to + i, key_bytes);
+        if (const auto is = get(sorted.keys, to + i, info(p.key).bytes);
             algorithm.stable ? is != keys[source] : rank(is) != rank(keys[source]))
           differs("keys", is, keys[source]);
       if (p.payload != Payload::none)
-        if (const auto is = get(values_out, to + i, p.value_bytes);
+        if (const auto is = get(sorted.values, to + i, p.value_bytes);
             algorithm.stable ? is != source : is >= p.count || rank(keys[is]) != rank(keys[source]))
           differs("values", is, source);
     }
@@ -188,8 +200,8 @@ SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
       return {p, planned.algorithm->plan(p, capabilities,
                                          Parameters(planned.sorter->parameters(), algorithm))};
     } catch (const Error&) {
-      // The parameters include some that callers cannot set, or need more records: use the
-      // defaults.
+      // The plan's parameters include some that callers cannot set, or they need more records. Use
+      // the defaults.
       try {
         return {p, planned.algorithm->plan(p, capabilities, {})};
       } catch (const Error& e) {

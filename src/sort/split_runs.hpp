@@ -14,9 +14,10 @@ namespace sortium {
 //
 // `Runs` has three functions. count() returns the number of runs. key(run, index) returns a
 // record's key. before(run, index, key, or_equal) returns true if that record's key is less than
-// `key` or, if or_equal is true, equal to it. The expected number of rounds is about 2 log2(N),
-// where N is the number of records between `low` and `high`. As in quickselect, each round draws
-// one of these records at random, and finds its place in every run by binary search.
+// `key` or, if or_equal is true, equal to it.
+//
+// As in quickselect, each round draws one of the N records between `low` and `high` at random, and
+// finds its place in every run by binary search. The expected number of rounds is about 2 log2(N).
 template <class Runs>
 [[nodiscard]] std::vector<std::uint64_t> split_runs(const Runs& runs, std::uint64_t rank,
                                                     std::vector<std::uint64_t> low,

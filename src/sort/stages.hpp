@@ -19,15 +19,15 @@ class Stages {
   using Stage = std::function<void(std::uint64_t job)>;
 
   // Calls each stage for jobs 0 to jobs - 1, in order. A stage begins a job when the stage before
-  // it has ended that job; the first one when the last one has ended the job `count` before. So job
-  // j may use slot j % count of every resource. Returns after all threads have ended, and throws
-  // what a stage throws: then no stage begins another job.
+  // it has ended that job. The first stage begins job j when the last stage has ended job j -
+  // count. So job j may use slot j % count of every resource. If a stage throws, no stage begins
+  // another job; run() throws the exception after all threads have ended.
   static void run(std::uint64_t jobs, const std::array<Stage, count>& stages) {
     const First first = [&](std::uint64_t job) { return job < jobs && (stages[0](job), true); };
     run(first, stages[1], stages[2]);
   }
-  // The same where the number of jobs is not known before: the first stage returns false if there
-  // is no such job. It runs in the calling thread.
+  // The same if the number of jobs is not known before: the first stage returns false if there is
+  // no such job. It runs in the calling thread.
   using First = std::function<bool(std::uint64_t job)>;
   static void run(const First& first, const Stage& second, const Stage& third) {
     const auto no_thread = std::make_exception_ptr(

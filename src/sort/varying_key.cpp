@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t most_parts = 16;  // more would not stay in a work-item's registers
 
-// Where varying_t of varying.cl has `used`, and its size.
-std::uint64_t used_at(std::uint64_t parts, std::uint64_t words) {
+// The byte in varying_t of varying.cl where its member `used` begins, and the size of varying_t.
+std::uint64_t word_flags_at(std::uint64_t parts, std::uint64_t words) {
   return parts * (8 + 4 * 4) + words * 4;
 }
 std::uint64_t bytes_of_table(std::uint64_t parts, std::uint64_t words) {
-  return ceil_div(used_at(parts, words) + words * 4 + 4, 8) * 8;
+  return ceil_div(word_flags_at(parts, words) + words * 4 + 4, 8) * 8;
 }
 
 // The arguments for a key's columns.
@@ -40,7 +40,7 @@ bool VaryingKey::is_supported() const {
   return parts_.size() <= most_parts && columns_.size() <= columns_of_a_word;
 }
 
-bool VaryingKey::has_all_of(unsigned column) const {
+bool VaryingKey::has_all_bits_of(unsigned column) const {
   std::vector<bool> known(problem_.columns[column].bytes, false);
   for (const auto& p : parts_)
     if (p.column == column && p.bits == p.number.bits())
@@ -48,8 +48,9 @@ bool VaryingKey::has_all_of(unsigned column) const {
   return std::ranges::count(known, false) == 0;
 }
 
-bool VaryingKey::always_tells(unsigned column) const {
-  return words() == 1 && has_all_of(column) && std::ranges::none_of(parts_, [&](const auto& p) {
+bool VaryingKey::is_in_first_word(unsigned column) const {
+  return words() == 1 && has_all_bits_of(column) &&
+         std::ranges::none_of(parts_, [&](const auto& p) {
            return p.column == column && p.number.infinity != 0 &&
                   (p.field->nan != NanOrder::bits || p.field->zeros == ZeroOrder::tied);
          });
@@ -57,8 +58,8 @@ bool VaryingKey::always_tells(unsigned column) const {
 
 std::uint64_t VaryingKey::table_bytes() const { return bytes_of_table(parts_.size(), words()); }
 
-Memory VaryingKey::used(Memory table, unsigned w) const {
-  return table.slice(used_at(parts_.size(), words()) + w * std::uint64_t{4}, 4);
+Memory VaryingKey::word_has_bits(Memory table, unsigned w) const {
+  return table.slice(word_flags_at(parts_.size(), words()) + w * std::uint64_t{4}, 4);
 }
 
 std::string VaryingKey::load_text() const {
@@ -80,7 +81,7 @@ std::string VaryingKey::full_word_text() const {
   return text;
 }
 
-// The statements for a column: its parts are computed from the word, and their numbers stored.
+// Returns the statements for a column: they compute its parts from the word, and store the numbers.
 std::string VaryingKey::store_text(unsigned column) const {
   std::string known, parts, shared, stores;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
@@ -106,13 +107,13 @@ std::string VaryingKey::store_text(unsigned column) const {
 std::string VaryingKey::store_text() const {
   std::string text;
   for (const unsigned c : columns_)
-    if (has_all_of(c)) text += store_text(c);
+    if (has_all_bits_of(c)) text += store_text(c);
   return text;
 }
 
 void VaryingKey::build(Device& device, const Capabilities& c) {
-  work_group_ = work_group_of(c);
-  groups_ = groups_of(c, problem_.count);
+  work_group_ = work_group_size(c);
+  work_groups_ = work_groups_for(c, problem_.count);
   kernels::Defines defines;
   defines
       .problem({.key = KeyType::u64,
@@ -129,7 +130,7 @@ void VaryingKey::build(Device& device, const Capabilities& c) {
   module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::varying_cl},
                            defines);
   differ_ = module_->kernel("records_differ");
-  places_ = module_->kernel("records_places");
+  lay_out_ = module_->kernel("records_places");
   pack_ = module_->kernel("records_pack_varying");
   unpack_ = module_->kernel("records_unpack");
 }
@@ -151,10 +152,10 @@ void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory tabl
   const Arg differ_args[] = {{"c0", c[0]},   {"c1", c[1]},     {"c2", c[2]},         {"c3", c[3]},
                              {"c4", c[4]},   {"c5", c[5]},     {"c6", c[6]},         {"c7", c[7]},
                              {"key", table}, {"words", words}, {"n", problem_.count}};
-  queue.launch({*differ_, groups_, work_group_, differ_args, "bits"});
-  const Arg places_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
-                             {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
-  queue.launch({*places_, 1, work_group_, places_args, "bits"});
+  queue.launch({*differ_, work_groups_, work_group_, differ_args, "bits"});
+  const Arg lay_out_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
+                              {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
+  queue.launch({*lay_out_, 1, work_group_, lay_out_args, "bits"});
   pack_word(queue, columns, table, 0, words, {}, {});
 }
 
@@ -175,7 +176,7 @@ void VaryingKey::pack_word(Queue& queue, std::span<const Memory> columns, Memory
                       {"words", words},
                       {"w", std::uint32_t{w}},
                       {"n", problem_.count}};
-  queue.launch({*pack_, groups_, work_group_, args, "pack"});
+  queue.launch({*pack_, work_groups_, work_group_, args, "pack"});
 }
 
 void VaryingKey::unpack(Queue& queue, unsigned column, Memory in, Memory out, Memory words,
@@ -190,7 +191,7 @@ void VaryingKey::unpack(Queue& queue, unsigned column, Memory in, Memory out, Me
                       {"column", std::uint32_t{column}},
                       {"bytes", std::uint32_t{bytes}},
                       {"unit", std::uint32_t{std::min(unit_of(bytes), 8u)}}};
-  queue.launch({*unpack_, groups_, work_group_, args, "unpack"});
+  queue.launch({*unpack_, work_groups_, work_group_, args, "unpack"});
 }
 
 }  // namespace sortium

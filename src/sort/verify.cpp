@@ -94,21 +94,21 @@ Verdict verify(Queue& queue, const Problem& problem, Memory keys, Memory values,
     return verify_on_host(queue, problem, keys, values, run_length);
   const auto& c = capabilities(device);
   const unsigned work_group = std::min(c.max_work_group, 64u);
-  const std::uint64_t groups = c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 16u);
+  const std::uint64_t work_groups = c.compute_units * (c.kind == DeviceKind::cpu ? 1u : 16u);
   const VerifyParameters parameters{.work_group = work_group,
                                     .check_ties = problem.payload == Payload::positions};
   const auto kernel =
       kernels::build(device, c, kernels::embedded::verify_cl, parameters.defines(problem))
           ->kernel("verify_records");
 
-  std::vector<std::uint64_t> results(3 * groups * work_group);
+  std::vector<std::uint64_t> results(3 * work_groups * work_group);
   const auto buffer = device.allocate(results.size() * 8);
   const Arg args[] = {{"keys", keys},
                       {"values", values},
                       {"results", buffer->memory()},
                       {"n", problem.count},
                       {"run", run_length}};
-  queue.launch({*kernel, groups, work_group, args, "verify"});
+  queue.launch({*kernel, work_groups, work_group, args, "verify"});
   queue.read(results.data(), buffer->memory(), results.size() * 8);
   for (std::size_t i = 0; i < results.size(); i += 3) {
     verdict.unsorted += results[i];

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "io/files.hpp"
+#include "io/input.hpp"
 #include "io/key_fields.hpp"
 
 namespace {

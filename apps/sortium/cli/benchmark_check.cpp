@@ -9,8 +9,8 @@
 
 #include "cli/common.hpp"
 #include "io/benchmark_records.hpp"
-#include "io/files.hpp"
 #include "io/in_order.hpp"
+#include "io/input.hpp"
 #include "io/output.hpp"
 #include "io/printable.hpp"
 

@@ -1,4 +1,4 @@
-// `sortium check`: is a file sorted, or one file a permutation of another?
+// `sortium check`: is a file sorted? Do two files have the same keys?
 #include "cli/check.hpp"
 
 #include <fmt/format.h>
@@ -177,8 +177,8 @@ constexpr const char* check_footer = R"(Examples:
 
 void add_check(CLI::App& cli, Action& action) {
   const auto o = std::make_shared<CheckOptions>();
-  auto* const command =
-      cli.add_subcommand("check", "Check that a file is sorted, or a permutation of another");
+  auto* const command = cli.add_subcommand(
+      "check", "Check that a file is sorted, or that two files have the same keys");
   command
       ->add_option("FILE", o->files,
                    "File to check, two files to compare, or summaries; - is standard input")

@@ -13,7 +13,7 @@
 #include "cli/records.hpp"
 #include "cli/sort.hpp"
 #include "cli/stop.hpp"
-#include "io/files.hpp"
+#include "io/column_reader.hpp"
 #include "io/host_sort.hpp"
 #include "io/output.hpp"
 #include "io/text.hpp"

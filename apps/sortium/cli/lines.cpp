@@ -9,8 +9,8 @@
 #include "cli/memory.hpp"
 #include "cli/sort.hpp"
 #include "cli/stop.hpp"
-#include "io/files.hpp"
 #include "io/host_sort.hpp"
+#include "io/input.hpp"
 #include "io/output.hpp"
 
 namespace app {

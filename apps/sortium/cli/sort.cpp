@@ -423,8 +423,8 @@ void add_file_options(CLI::App& command, SortOptions& s) {
 void add_run_options(CLI::App& command, SortOptions& s) {
   command
       .add_option("--device", s.device,
-                  "auto, cuda:0, opencl:0, opencl:1:0, or a part of a device's name. Several for a "
-                  "sort of whole files: cuda:*, or a list such as cuda:0,cuda:1")
+                  "auto, cpu:0, cuda:0, opencl:0, opencl:1:0, or a part of a device's name. 'sort' "
+                  "without --memory also takes several: cuda:*, or a list such as cuda:0,cuda:1")
       ->type_name("NAME");
   command.add_option("--algorithm", s.algorithm, "An algorithm that 'sortium algorithms' lists")
       ->type_name("NAME")
@@ -432,7 +432,7 @@ void add_run_options(CLI::App& command, SortOptions& s) {
   command.add_option("--params", s.parameters, "Parameters of the algorithm")->type_name("K=V,...");
   command
       .add_option("--max-scratch", s.max_scratch_bytes,
-                  "Limit of temporary memory in bytes. A slower algorithm that needs less may be "
+                  "Limit of scratch memory in bytes. A slower algorithm that needs less may be "
                   "used; if none exists, the error names the least limit that works")
       ->type_name("BYTES")
       ->check(CLI::PositiveNumber.description(""));
@@ -485,9 +485,9 @@ void add_external_options(CLI::App& command, SortOptions& s) {
       ->type_name("DIR,...");
   command
       .add_flag("--in-place", s.in_place,
-                "Let the input, which is the output too, give up its space while it is sorted: for "
-                "a disk without space for two copies. Records are lost if the program is killed, "
-                "the machine stops, or the disk fails during the merge")
+                "For a disk without space for two copies: the output is the input, which gives up "
+                "its space while it is sorted. Records are lost if the program is killed, the "
+                "machine stops, or the disk fails during the merge")
       ->needs(memory);
 }
 

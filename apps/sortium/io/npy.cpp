@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/common.hpp"
-#include "io/files.hpp"
+#include "io/input.hpp"
 #include "io/printable.hpp"
 
 namespace app {

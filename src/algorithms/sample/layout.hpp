@@ -19,8 +19,9 @@ namespace sortium::sample {
 // Lists of at least this many keys are searched for order that Strips uses.
 constexpr std::uint64_t least_strips = 1u << 16;
 
-// What the sort moves. A code is an unsigned number that determines the key (words.hpp).
-enum class Words : std::uint8_t {
+// The form in which records are moved. A code is an unsigned number that determines the key
+// (words.hpp).
+enum class Form : std::uint8_t {
   codes,    // codes of keys without values
   packed,   // codes of 4 bytes above values or positions of 4 bytes
   paired,   // codes, and values or positions beside them
@@ -59,7 +60,7 @@ struct Layout {
                     : problem.payload == Payload::positions && problem.count < most_small
                         ? 4
                         : problem.value_bytes),
-        words(choose_words()),
+        form(choose_form()),
         threads(static_cast<unsigned>(given.number("threads", most_threads))) {
     choose_sizes(given);
     lay_out();
@@ -97,7 +98,7 @@ struct Layout {
   bool coded;            // has_codes(problem)
   std::uint64_t alone;   // most_alone(problem)
   unsigned moved_bytes;  // of a value or position while it is moved
-  Words words;
+  Form form;
   unsigned threads;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
@@ -113,17 +114,17 @@ struct Layout {
   static constexpr std::uint64_t merge_samples = 8;
   // Bytes of a splitter.
   [[nodiscard]] std::uint64_t word_bytes() const {
-    return words == Words::codes || words == Words::paired ? key_bytes : 8;
+    return form == Form::codes || form == Form::paired ? key_bytes : 8;
   }
   // Bytes of a thread's own memory for each record of a part of twice the mean size. Larger parts
   // are rare; the steps' prepare() allocates memory for them.
   [[nodiscard]] std::uint64_t own_bytes() const {
-    switch (words) {
-      case Words::codes:
+    switch (form) {
+      case Form::codes:
         return 2 * key_bytes;  // words and their copy; only Strips has them
-      case Words::packed:
+      case Form::packed:
         return 16;  // words and their copy
-      case Words::paired:
+      case Form::paired:
         return key_bytes + moved_bytes + 8;  // codes, values and words
       default:
         return 8;
@@ -147,22 +148,22 @@ struct Layout {
     std::uint64_t begin;                          // where the records go
   };
   // Keys that are partly in order (Strips): records of a chunk that are in one part.
-  struct StripSlice {
+  struct StripSection {
     std::uint64_t from;  // in scratch memory
     std::uint32_t part, count;
   };
   struct StripBegin {  // where a part begins
-    std::uint64_t record = 0, slice = 0;
+    std::uint64_t record = 0, section = 0;
   };
   struct StripChunk {
-    std::uint64_t slices = 0;
+    std::uint64_t sections = 0;
     CodeTies ties{};
   };
-  static constexpr std::uint64_t strip_part = 1u << 14;          // the wanted keys of a part
+  static constexpr std::uint64_t strip_part = 1u << 14;          // the intended keys of a part
   static constexpr std::uint64_t strip_part_records = 1u << 13;  // with values
   static constexpr std::uint64_t strip_samples = 16;             // of each part
   std::uint64_t strip_parts = 0;                                 // 0: too few records
-  std::uint64_t strip_slices_of_chunk = 0;                       // at most
+  std::uint64_t strip_sections_of_chunk = 0;                     // at most
 
   // The least records of a task that has only some of the chunks.
   static constexpr std::uint64_t task_records = 1u << 16;
@@ -172,7 +173,7 @@ struct Layout {
 
   ScratchLayout scratch;
   ScratchLayout::Slice keys, values, own, splitters, samples, ends, begins, tasks;
-  ScratchLayout::Slice strip_chunks, strip_slices, strip_order, strip_begins;
+  ScratchLayout::Slice strip_chunks, strip_sections, strip_order, strip_begins;
   ScratchLayout::Slice strip_splitters, strip_samples_of_all;  // of records
   ScratchLayout::Slice tail, tail_cuts;    // tail: for the sort of up to most_tail() keys
   ScratchLayout::Slice done;               // one byte for each call of the body of a parallel loop
@@ -182,11 +183,11 @@ struct Layout {
  private:
   static constexpr std::uint64_t most_small = std::uint64_t{1} << 32;  // positions of 4 bytes
 
-  [[nodiscard]] Words choose_words() const {
-    if (problem.payload == Payload::none && coded) return Words::codes;
-    if (!coded || key_bytes < 4 || problem.count <= alone) return Words::windows;
-    if (key_bytes == 4 && moved_bytes == 4 && problem.count < most_small) return Words::packed;
-    return Words::paired;
+  [[nodiscard]] Form choose_form() const {
+    if (problem.payload == Payload::none && coded) return Form::codes;
+    if (!coded || key_bytes < 4 || problem.count <= alone) return Form::windows;
+    if (key_bytes == 4 && moved_bytes == 4 && problem.count < most_small) return Form::packed;
+    return Form::paired;
   }
 
   // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
@@ -196,38 +197,38 @@ struct Layout {
   // so that each chunk contributes about a memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
-    const bool many = words == Words::windows && n >= std::uint64_t{1} << 25;
+    const bool many = form == Form::windows && n >= std::uint64_t{1} << 25;
     const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
                                                             1u << 13, 1u << (many ? 17 : 16));
     chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
     const std::uint64_t wanted = std::clamp<std::uint64_t>(n >> part_exponent(), 8 * threads, 1024);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
-    is_split = words == Words::codes && n > alone && is_split_among(threads, n * key_bytes) &&
+    is_split = form == Form::codes && n > alone && is_split_among(threads, n * key_bytes) &&
                given.number("parts", 0) == 0 && given.number("chunk", 0) == 0;
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
-    if (words == Words::codes) return choose_strips();
+    if (form == Form::codes) return choose_strips();
     own_words =
         std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
     merge_part = std::clamp<std::uint64_t>(own_words / 4, 1, merge_part);
-    if (words == Words::windows) return;
+    if (form == Form::windows) return;
     strip_parts = std::clamp<std::uint64_t>(n / strip_part_records, 1, 4096);
-    strip_slices_of_chunk = std::max(chunk / 32, 2 * strip_parts);
+    strip_sections_of_chunk = std::max(chunk / 32, 2 * strip_parts);
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;
     if (n < least_strips || key_bytes < 4) return;
     strip_parts = std::clamp<std::uint64_t>(n / strip_part, 1, 512);
-    strip_slices_of_chunk = std::max(chunk / 128, 2 * strip_parts);
+    strip_sections_of_chunk = std::max(chunk / 128, 2 * strip_parts);
     own_words = ceil_div(std::max(chunk, 4 * ceil_div(n, strip_parts)) * own_bytes(), 8);
   }
   // The wanted records of a part are 2 to this power.
   [[nodiscard]] unsigned part_exponent() const {
-    switch (words) {
-      case Words::codes:
-      case Words::packed:
+    switch (form) {
+      case Form::codes:
+      case Form::packed:
         return 17;
-      case Words::paired:
+      case Form::paired:
         return 14;  // most_short_order
       default:
         return 18;
@@ -236,15 +237,15 @@ struct Layout {
 
   void lay_out() {
     const std::uint64_t n = problem.count, word = word_bytes();
-    if (words == Words::codes && n <= alone && !info(problem.key).is_float) return;
-    keys = scratch.add(n * (words == Words::packed ? 8 : key_bytes));
-    if (words == Words::packed)
+    if (form == Form::codes && n <= alone && !info(problem.key).is_float) return;
+    keys = scratch.add(n * (form == Form::packed ? 8 : key_bytes));
+    if (form == Form::packed)
       values = {keys.offset + n * 4, n * 4};  // not used for positions
     else if (problem.payload != Payload::none)
-      values = scratch.add(n * (words == Words::paired ? moved_bytes : problem.value_bytes));
+      values = scratch.add(n * (form == Form::paired ? moved_bytes : problem.value_bytes));
     own = scratch.add(threads * own_words * 8);
-    if (words == Words::windows && n <= alone) return;
-    const bool strips_share = words == Words::codes;
+    if (form == Form::windows && n <= alone) return;
+    const bool strips_share = form == Form::codes;
     splitters = scratch.add(std::max(parts + special, strips_share ? strip_parts : 0) * word);
     samples = scratch.add(std::max(parts == 1 ? 0 : parts * oversampling,
                                    strips_share ? strip_parts * strip_samples : 0) *
@@ -255,8 +256,8 @@ struct Layout {
     if (n <= alone) return;
     if (strip_parts != 0) {
       strip_chunks = scratch.add(chunks * sizeof(StripChunk));
-      strip_slices = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
-      strip_order = scratch.add(chunks * strip_slices_of_chunk * sizeof(StripSlice));
+      strip_sections = scratch.add(chunks * strip_sections_of_chunk * sizeof(StripSection));
+      strip_order = scratch.add(chunks * strip_sections_of_chunk * sizeof(StripSection));
       strip_begins = scratch.add((strip_parts + 1) * sizeof(StripBegin));
       strip_splitters = scratch.add(strips_share ? 0 : strip_parts * key_bytes);
       strip_samples_of_all =
@@ -265,7 +266,7 @@ struct Layout {
     const std::uint64_t pieces = RunFinder::pieces_of(n);
     done = scratch.add(std::max(
         {chunks, most_tasks(), pieces, merge_parts() + 1, strip_parts, tail_pieces() + 1}));
-    if (words == Words::codes) {
+    if (form == Form::codes) {
       tail_cuts = scratch.add((tail_pieces() + 1) * sizeof(TailPiece));
       Problem end = problem;
       end.count = most_tail();

@@ -56,7 +56,7 @@ struct PackedSteps {
     partition_words(chunked + begin, count, splitters, splitter_count, ends, mine(0));
   }
   // Tries to allocate memory for parts larger than a thread's own memory, which occur if many keys
-  // are equal. If that fails, Partition::sort_slices() sorts such parts.
+  // are equal. If that fails, Partition::sort_sections() sorts such parts.
   void prepare(std::uint64_t largest_part) {
     largest = largest_part;
     if (2 * largest > own_words)

@@ -73,7 +73,7 @@ struct PairSteps {
     return words <= own_words ? own + thread * own_words : large.get() + thread * words_of(largest);
   }
   // Tries to allocate memory for parts larger than a thread's own memory, which are rare. If that
-  // fails, Partition::sort_slices() sorts such parts.
+  // fails, Partition::sort_sections() sorts such parts.
   void prepare(std::uint64_t largest_part) {
     largest = largest_part;
     if (words_of(largest) > own_words)

@@ -152,7 +152,7 @@ class Partition {
       if (is_tied(task.part)) {
         std::uint64_t to = task.begin;
         for (std::uint64_t c = task.first_chunk; c < task.last_chunk; ++c) {
-          const auto [from, count] = slice_of(task.part, c);
+          const auto [from, count] = section_of(task.part, c);
           if (count != 0) steps_.move(from, to, count);
           to += count;
         }
@@ -164,30 +164,30 @@ class Partition {
   void sort_part(std::uint64_t p, std::uint64_t count, std::uint64_t begin) const {
     if constexpr (Steps::may_lack_memory)
       if (!steps_.has_memory_for(count)) {
-        sort_slices(p, 0, layout_.chunks, begin);
+        sort_sections(p, 0, layout_.chunks, begin);
         return;
       }
     auto part = steps_.part(begin, count);
     std::uint64_t gathered = 0;
     for (std::uint64_t c = 0; c < layout_.chunks; ++c)
-      gathered += gather_slice(p, c, part, gathered);
+      gathered += gather_section(p, c, part, gathered);
     steps_.finish(part, begin, count);
   }
 
-  struct Slice {
+  struct Section {
     std::uint64_t begin, count;  // in scratch memory
   };
   // The records of part `p` in chunk `c`.
-  [[nodiscard]] Slice slice_of(std::uint64_t p, std::uint64_t c) const {
+  [[nodiscard]] Section section_of(std::uint64_t p, std::uint64_t c) const {
     const std::size_t* const ends = ends_ + c * parts_;
     const std::uint64_t count = size_of(ends, p);
     return {c * layout_.chunk + ends[p] - count, count};
   }
   // Appends such records to the first `gathered` records of `part`. Returns their number.
   template <class Part>
-  std::uint64_t gather_slice(std::uint64_t p, std::uint64_t c, const Part& part,
-                             std::uint64_t gathered) const {
-    const auto [from, count] = slice_of(p, c);
+  std::uint64_t gather_section(std::uint64_t p, std::uint64_t c, const Part& part,
+                               std::uint64_t gathered) const {
+    const auto [from, count] = section_of(p, c);
     if (count != 0) steps_.gather(part, gathered, from, count);
     return count;
   }
@@ -195,17 +195,17 @@ class Partition {
   // For a part that is too large for the available memory: sorts the part's records of each of the
   // chunks [first, last) into the output from `begin` on, and merges these runs in place. Slow, but
   // needs no more memory. Returns the number of records.
-  std::uint64_t sort_slices(std::uint64_t p, std::uint64_t first, std::uint64_t last,
-                            std::uint64_t begin) const {
+  std::uint64_t sort_sections(std::uint64_t p, std::uint64_t first, std::uint64_t last,
+                              std::uint64_t begin) const {
     if (last - first == 1) {
-      auto slice = steps_.part(begin, size_of(ends_ + first * parts_, p));
-      const std::uint64_t count = gather_slice(p, first, slice, 0);
-      if (count != 0) steps_.finish(slice, begin, count);
+      auto section = steps_.part(begin, size_of(ends_ + first * parts_, p));
+      const std::uint64_t count = gather_section(p, first, section, 0);
+      if (count != 0) steps_.finish(section, begin, count);
       return count;
     }
     const std::uint64_t middle = first + (last - first) / 2;
-    const std::uint64_t left = sort_slices(p, first, middle, begin);
-    const std::uint64_t right = sort_slices(p, middle, last, begin + left);
+    const std::uint64_t left = sort_sections(p, first, middle, begin);
+    const std::uint64_t right = sort_sections(p, middle, last, begin + left);
     steps_.merge(begin, begin + left, begin + left + right);
     return left + right;
   }

@@ -71,7 +71,7 @@ struct RecordSteps {
     }
   }
   // Tries to allocate memory for parts larger than a thread's own memory, which occur if many
-  // windows are equal. If that fails, Partition::sort_slices() sorts such parts.
+  // windows are equal. If that fails, Partition::sort_sections() sorts such parts.
   void prepare(std::uint64_t largest_part) {
     if (largest_part > own_words)
       large.reset(static_cast<std::uint64_t*>(

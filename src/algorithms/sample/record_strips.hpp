@@ -1,7 +1,7 @@
 // Sorts records that are partly in order: each chunk is at most 64 ascending runs. Splitters
-// cut the runs into slices. A part of the output is gathered from the slices of all chunks, in the
-// order of the input, and sorted. Unlike Partition, no chunk is partitioned, so parts can be short.
-// `Steps` is PairSteps.
+// cut the runs into sections. A part of the output is gathered from the sections of all chunks, in
+// the order of the input, and sorted. Unlike Partition, no chunk is partitioned, so parts can be
+// short. `Steps` is PairSteps.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #include "layout.hpp"
 #include "positions.hpp"
-#include "strip_slices.hpp"
+#include "strip_sections.hpp"
 
 namespace sortium::sample {
 
@@ -23,19 +23,19 @@ class RecordStrips {
       : layout_(context.layout),
         operands_(context.operands),
         steps_(steps),
-        slices_(layout_, operands_, at<Key>(layout_.strip_splitters.in(operands_)),
-                at<Key>(layout_.strip_samples_of_all.in(operands_))) {}
+        sections_(layout_, operands_, at<Key>(layout_.strip_splitters.in(operands_)),
+                  at<Key>(layout_.strip_samples_of_all.in(operands_))) {}
 
-  // True if at most two of 16 windows have more than `most_descents` descents.
+  // True if at most two of 16 excerpts have more than `most_descents` descents.
   [[nodiscard]] bool are_worth_it() const {
-    constexpr std::uint64_t windows = 16, window = 256;
+    constexpr std::uint64_t excerpts = 16, excerpt = 256;
     std::uint64_t broken = 0;
-    for (std::uint64_t w = 0; w < windows && broken <= 2; ++w) {
-      const std::uint64_t begin = w * (layout_.problem.count - window) / (windows - 1);
-      Key codes[window];
-      encode(steps_.in + begin, codes, window, steps_.coding);
+    for (std::uint64_t w = 0; w < excerpts && broken <= 2; ++w) {
+      const std::uint64_t begin = w * (layout_.problem.count - excerpt) / (excerpts - 1);
+      Key codes[excerpt];
+      encode(steps_.in + begin, codes, excerpt, steps_.coding);
       std::uint64_t descents = 0;
-      for (std::uint64_t i = 1; i < window; ++i) descents += codes[i] < codes[i - 1];
+      for (std::uint64_t i = 1; i < excerpt; ++i) descents += codes[i] < codes[i - 1];
       broken += descents > most_descents;
     }
     return broken <= 2;
@@ -47,29 +47,29 @@ class RecordStrips {
   bool run(Q& queue) {
     bool are_cut = false;
     host::call(queue, "runs", [&] {
-      slices_.choose_splitters(Positions(Positions::splitters_seed),
-                               [&](Key* to, std::uint64_t i) { steps_.make_sample(to, i); });
-      are_cut = cut_chunks() && !(steps_.coding.is_float && slices_.do_ties_differ());
-      if (are_cut) slices_.collect();
+      sections_.choose_splitters(Positions(Positions::splitters_seed),
+                                 [&](Key* to, std::uint64_t i) { steps_.make_sample(to, i); });
+      are_cut = cut_chunks() && !(steps_.coding.is_float && sections_.do_ties_differ());
+      if (are_cut) sections_.collect();
     });
     if (!are_cut || !has_memory()) return false;
     host::call(queue, "merge", [&] {
-      layout_.each(operands_, slices_.parts(), [&](std::uint64_t p) { make_part(p); });
+      layout_.each(operands_, sections_.parts(), [&](std::uint64_t p) { make_part(p); });
     });
     return true;
   }
 
  private:
-  static constexpr std::uint64_t most_descents = 4;  // in a window
+  static constexpr std::uint64_t most_descents = 4;  // in an excerpt
   static constexpr std::size_t most_runs = 64;       // of a chunk
 
-  // Returns false if a chunk has too many runs or slices.
+  // Returns false if a chunk has too many runs or sections.
   bool cut_chunks() const {
     std::atomic<bool> given_up = false;
     layout_.each_chunk(operands_, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t count) {
       if (given_up.load(std::memory_order_relaxed)) return;
       steps_.load(begin, count);
-      if (steps_.coding.is_float) slices_.note_ties(c, ties_of(steps_.codes + begin, count));
+      if (steps_.coding.is_float) sections_.note_ties(c, ties_of(steps_.codes + begin, count));
       if (!cut(c, begin, count)) given_up.store(true, std::memory_order_relaxed);
     });
     return !given_up;
@@ -81,32 +81,32 @@ class RecordStrips {
       if (runs == most_runs) return false;
       end += ascending(codes + end, count - end, Coding<Key>{});
     }
-    return slices_.cut(c, begin, codes, ends, runs);
+    return sections_.cut(c, begin, codes, ends, runs);
   }
   bool has_memory() const {
     std::uint64_t largest = 0;
-    for (std::uint64_t p = 0; p < slices_.parts(); ++p)
-      largest = std::max(largest, slices_.part(p).count);
+    for (std::uint64_t p = 0; p < sections_.parts(); ++p)
+      largest = std::max(largest, sections_.part(p).count);
     steps_.prepare(largest);
     return steps_.has_memory_for(largest);
   }
 
   void make_part(std::uint64_t p) const {
-    const auto slices = slices_.part(p);
-    if (slices.count == 0) return;
-    const auto part = steps_.part(slices.first, slices.count);
+    const auto sections = sections_.part(p);
+    if (sections.count == 0) return;
+    const auto part = steps_.part(sections.first, sections.count);
     std::uint64_t gathered = 0;
-    for (const auto* s = slices.begin; s != slices.end; ++s) {
+    for (const auto* s = sections.begin; s != sections.end; ++s) {
       steps_.gather(part, gathered, s->from, s->count);
       gathered += s->count;
     }
-    steps_.finish(part, slices.first, slices.count);
+    steps_.finish(part, sections.first, sections.count);
   }
 
   const Layout& layout_;
   const Operands& operands_;
   Steps& steps_;
-  StripSlices<Key> slices_;
+  StripSections<Key> sections_;
 };
 
 }  // namespace sortium::sample

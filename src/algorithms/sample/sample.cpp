@@ -92,7 +92,7 @@ class SampleSorter final : public Sorter {
     const Context context{layout_, ranks_, o};
     const Problem& problem = layout_.problem;
     if constexpr (sizeof(Key) >= 2)
-      if (layout_.words == Words::codes) return sort_keys<Key>(queue, context);
+      if (layout_.form == Form::codes) return sort_keys<Key>(queue, context);
     Runs runs;
     if (problem.count > layout_.alone) {
       host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
@@ -228,10 +228,10 @@ class SampleSorter final : public Sorter {
       }
     if (runs.count != 0 && merge_records<Key, Value>(queue, context, runs)) return;
     if constexpr (sizeof(Key) == 4)
-      if (layout_.words == Words::packed)
+      if (layout_.form == Form::packed)
         return partition(queue, context, PackedSteps<Value>(context));
     if constexpr (sizeof(Key) >= 4)
-      if (layout_.words == Words::paired) {
+      if (layout_.form == Form::paired) {
         if (layout_.moved_bytes == 4)
           return partition(queue, context, PairSteps<Key, std::uint32_t, Value>(context));
         return partition(queue, context, PairSteps<Key, std::uint64_t, Value>(context));
@@ -255,8 +255,8 @@ class SampleSorter final : public Sorter {
   // Merges of few runs of packed words take less time; so do radix sorts of short lists.
   [[nodiscard]] bool strips_suit(const Runs& runs) const {
     constexpr std::uint64_t short_list = 1u << 17;
-    return layout_.words == Words::paired || (layout_.words == Words::packed && runs.count == 0 &&
-                                              layout_.problem.count > short_list);
+    return layout_.form == Form::paired ||
+           (layout_.form == Form::packed && runs.count == 0 && layout_.problem.count > short_list);
   }
   // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
   template <class Key, class Moved, class Value, class Q>

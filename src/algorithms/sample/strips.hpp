@@ -1,8 +1,8 @@
 // Sorts keys without values that are partly in order: a few runs, interleaved runs, keys that
 // ascend but for a few, or keys not far from their places. Each chunk becomes a few runs, by
-// itself. Splitters cut the runs into slices. A part consists of slices of some runs, which one
+// itself. Splitters cut the runs into sections. A part consists of sections of some runs, which one
 // thread merges. Unlike Partition, no chunk is partitioned, and most parts are copied or merged
-// from a few slices.
+// from a few sections.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "key_steps.hpp"
 #include "merge_pieces.hpp"
 #include "positions.hpp"
-#include "strip_slices.hpp"
+#include "strip_sections.hpp"
 
 namespace sortium::sample {
 
@@ -23,13 +23,13 @@ class Strips {
       : layout_(context.layout),
         operands_(context.operands),
         steps_(steps),
-        slices_(layout_, operands_, at<Key>(layout_.splitters.in(operands_)),
-                at<Key>(layout_.samples.in(operands_))) {}
+        sections_(layout_, operands_, at<Key>(layout_.splitters.in(operands_)),
+                  at<Key>(layout_.samples.in(operands_))) {}
 
   // True if samples show that chunks hold few runs each, or keys of few parts of the output. The
   // second does not help lists that SplitKeys sorts in a core's cache.
   [[nodiscard]] bool are_worth_it() const {
-    return windows_are(is_ordered) || windows_are(is_interleaved) ||
+    return excerpts_are(is_ordered) || excerpts_are(is_interleaved) ||
            (!is_split_in_cache() && chunks_are_narrow());
   }
 
@@ -39,23 +39,23 @@ class Strips {
   bool run(Q& queue) {
     bool ties_differ = false;
     host::call(queue, "runs", [&] {
-      slices_.choose_splitters(Positions(2),
-                               [&](Key* to, std::uint64_t i) { steps_.make_sample(to, i); });
+      sections_.choose_splitters(Positions(2),
+                                 [&](Key* to, std::uint64_t i) { steps_.make_sample(to, i); });
       layout_.each_chunk(operands_, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t count) {
         make_chunk(c, begin, count);
       });
-      ties_differ = steps_.coding.is_float && slices_.do_ties_differ();
-      if (!ties_differ) slices_.collect();
+      ties_differ = steps_.coding.is_float && sections_.do_ties_differ();
+      if (!ties_differ) sections_.collect();
     });
     if (ties_differ) return false;
     host::call(queue, "merge", [&] {
-      layout_.each(operands_, slices_.parts(), [&](std::uint64_t p) { make_part(p); });
+      layout_.each(operands_, sections_.parts(), [&](std::uint64_t p) { make_part(p); });
     });
     return true;
   }
 
  private:
-  using Slice = Layout::StripSlice;
+  using Section = Layout::StripSection;
 
   static constexpr std::size_t most_natural_runs = 16;  // of a chunk; more are sorted again
   static constexpr std::size_t most_stride = 64;
@@ -65,51 +65,52 @@ class Strips {
 
   // ---- is there order? ----
 
-  static constexpr std::uint64_t windows = 16, samples = 32, window = 512;
-  static constexpr std::uint64_t glance = 128;  // keys of a window that are tested first
+  // Consecutive keys that are examined: their number, samples of each chunk, keys of each.
+  static constexpr std::uint64_t excerpts = 16, samples = 32, excerpt = 512;
+  static constexpr std::uint64_t glance = 128;  // keys of an excerpt that are tested first
   static constexpr std::uint64_t strays = 2;  // so many of the samples, at either end, may be apart
 
   [[nodiscard]] bool is_split_in_cache() const {
     constexpr std::uint64_t cache = 1u << 21;  // bytes
     return layout_.is_split && layout_.problem.count * sizeof(Key) <= cache;
   }
-  [[nodiscard]] std::uint64_t window_begin(std::uint64_t w) const {
-    return w * (layout_.problem.count - window) / (windows - 1);
+  [[nodiscard]] std::uint64_t excerpt_begin(std::uint64_t w) const {
+    return w * (layout_.problem.count - excerpt) / (excerpts - 1);
   }
   // True if in most chunks nearly all keys lie within a quarter of the list's sorted order.
   [[nodiscard]] bool chunks_are_narrow() const {
-    Key codes[windows][samples], sorted[windows * samples];
+    Key codes[excerpts][samples], sorted[excerpts * samples];
     const std::uint64_t n = layout_.problem.count, near = std::min(layout_.chunk, n);
     Positions positions(1);
-    for (std::uint64_t w = 0; w < windows; ++w)
+    for (std::uint64_t w = 0; w < excerpts; ++w)
       for (auto& code : codes[w])
-        steps_.make_sample(&code, w * (n - near) / (windows - 1) + positions.next(near));
+        steps_.make_sample(&code, w * (n - near) / (excerpts - 1) + positions.next(near));
     std::memcpy(sorted, codes, sizeof sorted);
-    sort_words(sorted, windows * samples);
+    sort_words(sorted, excerpts * samples);
     std::uint64_t narrow = 0;
     for (auto& chunk : codes) {
       sort_words(chunk, samples);
       const Key low = chunk[strays], high = chunk[samples - 1 - strays];
-      narrow += std::upper_bound(sorted, sorted + windows * samples, high) -
-                    std::lower_bound(sorted, sorted + windows * samples, low) <=
-                static_cast<std::ptrdiff_t>(windows * samples / 4);
+      narrow += std::upper_bound(sorted, sorted + excerpts * samples, high) -
+                    std::lower_bound(sorted, sorted + excerpts * samples, low) <=
+                static_cast<std::ptrdiff_t>(excerpts * samples / 4);
     }
-    return narrow >= windows - 2;
+    return narrow >= excerpts - 2;
   }
-  [[nodiscard]] bool windows_are(bool (*ordered)(Key*, std::size_t)) const {
-    Key codes[window];
+  [[nodiscard]] bool excerpts_are(bool (*ordered)(Key*, std::size_t)) const {
+    Key codes[excerpt];
     std::uint64_t found = 0;
-    for (std::uint64_t w = 0; w < windows && found + 2 >= w; ++w) {
-      const std::uint64_t begin = window_begin(w);
+    for (std::uint64_t w = 0; w < excerpts && found + 2 >= w; ++w) {
+      const std::uint64_t begin = excerpt_begin(w);
       steps_.make(codes, begin, glance);
       if (!ordered(codes, glance)) continue;
-      steps_.make(codes, begin, window);
-      found += ordered(codes, window);
+      steps_.make(codes, begin, excerpt);
+      found += ordered(codes, excerpt);
     }
-    return found >= windows - 2;
+    return found >= excerpts - 2;
   }
   static bool is_ordered(Key* codes, std::size_t count) {
-    Key strays[window / stray_share];
+    Key strays[excerpt / stray_share];
     return descending(codes, count, Coding<Key>{}) == count ||
            move_strays(codes, count, strays, count / stray_share) != 0;
   }
@@ -128,20 +129,20 @@ class Strips {
     return ascends;
   }
 
-  // ---- chunks become runs, and runs slices ----
+  // ---- chunks become runs, and runs sections ----
 
   void make_chunk(std::uint64_t c, std::uint64_t begin, std::uint64_t count) const {
     Key* const codes = steps_.chunk(begin);
     steps_.make(codes, begin, count);
-    if (steps_.coding.is_float) slices_.note_ties(c, ties_of(codes, count));
+    if (steps_.coding.is_float) sections_.note_ties(c, ties_of(codes, count));
     std::size_t ends[most_stride];
     std::size_t runs = natural_runs(codes, count, ends);
     if (runs == 0) runs = interleaved_runs(codes, count, ends);
     if (runs == 0) runs = runs_without_strays(codes, count, ends);
-    if (runs == 0 || !slices_.cut(c, begin, codes, ends, runs)) {
+    if (runs == 0 || !sections_.cut(c, begin, codes, ends, runs)) {
       sort_codes(codes, count);
       ends[0] = count;
-      slices_.cut(c, begin, codes, ends, 1);
+      sections_.cut(c, begin, codes, ends, 1);
     }
   }
 
@@ -192,17 +193,17 @@ class Strips {
 
   // Slices [begin, end) of a part, each not above the next.
   struct Run {
-    const Slice *begin, *end;
+    const Section *begin, *end;
     std::uint64_t count;
   };
-  // Calls body(run) for all runs of the slices.
+  // Calls body(run) for all runs of the sections.
   template <class Body>
-  void for_runs(const Slice* begin, const Slice* end, const Body& body) const {
+  void for_runs(const Section* begin, const Section* end, const Body& body) const {
     const Key* const codes = steps_.chunked;
     while (begin != end) {
       Run run{begin, begin + 1, begin->count};
       for (; run.end != end; ++run.end) {
-        const Slice& last = run.end[-1];
+        const Section& last = run.end[-1];
         if (codes[last.from + last.count - 1] > codes[run.end->from]) break;
         run.count += run.end->count;
       }
@@ -211,14 +212,14 @@ class Strips {
     }
   }
   void gather(const Run& run, Key* to) const {
-    for (const Slice* s = run.begin; s != run.end; ++s) {
+    for (const Section* s = run.begin; s != run.end; ++s) {
       std::memcpy(to, steps_.chunked + s->from, s->count * sizeof(Key));
       to += s->count;
     }
   }
 
   void make_part(std::uint64_t p) const {
-    const auto part = slices_.part(p);
+    const auto part = sections_.part(p);
     const Run all{part.begin, part.end, part.count};
     if (all.count == 0) return;
     Key* const out = steps_.out + part.first;
@@ -229,8 +230,8 @@ class Strips {
     decode(out, all.count, steps_.coding);
   }
 
-  // Merges the long runs of the slices, and sorts the short ones together. Returns false if sorting
-  // all of them takes less time.
+  // Merges the long runs of the sections, and sorts the short ones together. Returns false if
+  // sorting all of them takes less time.
   bool merge_part(const Run& all, Key* out) const {
     const std::uint64_t least = all.count / most_long;  // records of a long run
     Run runs[most_long];
@@ -275,7 +276,7 @@ class Strips {
   const Layout& layout_;
   const Operands& operands_;
   KeySteps<Key>& steps_;
-  StripSlices<Key> slices_;
+  StripSections<Key> sections_;
 };
 
 }  // namespace sortium::sample

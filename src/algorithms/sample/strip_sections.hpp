@@ -1,4 +1,4 @@
-// The slices of sorts by strips: splitters cut the ascending runs of all chunks, and the slices
+// The sections of sorts by strips: splitters cut the ascending runs of all chunks, and the sections
 // between two splitters are a part of the output. Strips and RecordStrips share it.
 #pragma once
 
@@ -11,20 +11,20 @@
 namespace sortium::sample {
 
 template <class Key>
-class StripSlices {
+class StripSections {
  public:
-  using Slice = Layout::StripSlice;
+  using Section = Layout::StripSection;
   using Begin = Layout::StripBegin;
   using Chunk = Layout::StripChunk;
 
   // `splitters` and `samples` are memory for the splitters and for the keys to choose them from.
-  StripSlices(const Layout& layout, const Operands& operands, Key* splitters, Key* samples)
+  StripSections(const Layout& layout, const Operands& operands, Key* splitters, Key* samples)
       : layout_(layout),
         splitters_(splitters),
         samples_(samples),
         chunks_(at<Chunk>(layout.strip_chunks.in(operands))),
-        slices_(at<Slice>(layout.strip_slices.in(operands))),
-        of_parts_(at<Slice>(layout.strip_order.in(operands))),
+        sections_(at<Section>(layout.strip_sections.in(operands))),
+        of_parts_(at<Section>(layout.strip_order.in(operands))),
         begins_(at<Begin>(layout.strip_begins.in(operands))) {}
 
   [[nodiscard]] std::uint64_t parts() const { return parts_; }
@@ -43,10 +43,10 @@ class StripSlices {
   }
 
   // Cuts the runs of chunk c, which begins at record `begin`: run r ends before codes[ends[r]].
-  // Returns false if there are too many slices.
+  // Returns false if there are too many sections.
   bool cut(std::uint64_t c, std::uint64_t begin, const Key* codes, const std::size_t* ends,
            std::size_t runs) const {
-    Slice* const mine = slices_ + c * layout_.strip_slices_of_chunk;
+    Section* const mine = sections_ + c * layout_.strip_sections_of_chunk;
     std::uint64_t count = 0;
     std::size_t from = 0;
     for (std::size_t r = 0; r < runs; ++r) {
@@ -57,13 +57,13 @@ class StripSlices {
             part + 1 == parts_ ? ends[r]
                                : from + words_below(codes + from, ends[r] - from, splitters_[part]);
         if (from == to) continue;
-        if (count == layout_.strip_slices_of_chunk) return false;
+        if (count == layout_.strip_sections_of_chunk) return false;
         mine[count++] = {begin + from, static_cast<std::uint32_t>(part),
                          static_cast<std::uint32_t>(to - from)};
         from = to;
       }
     }
-    chunks_[c].slices = count;
+    chunks_[c].sections = count;
     return true;
   }
 
@@ -75,31 +75,32 @@ class StripSlices {
     return all.differ();
   }
 
-  // Orders the slices by part, those of a part in the order of the input, and computes where each
+  // Orders the sections by part, those of a part in the order of the input, and computes where each
   // part begins.
   void collect() const {
     std::fill_n(begins_, parts_ + 1, Begin{});
-    for_slices([&](const Slice& s) {
+    for_sections([&](const Section& s) {
       begins_[s.part + 1].record += s.count;
-      ++begins_[s.part + 1].slice;
+      ++begins_[s.part + 1].section;
     });
     for (std::uint64_t p = 0; p < parts_; ++p) {
       begins_[p + 1].record += begins_[p].record;
-      begins_[p + 1].slice += begins_[p].slice;
+      begins_[p + 1].section += begins_[p].section;
     }
-    for_slices([&](const Slice& s) { of_parts_[begins_[s.part].slice++] = s; });
-    for (std::uint64_t p = parts_; p > 0; --p) begins_[p].slice = begins_[p - 1].slice;
-    begins_[0].slice = 0;
+    for_sections([&](const Section& s) { of_parts_[begins_[s.part].section++] = s; });
+    for (std::uint64_t p = parts_; p > 0; --p) begins_[p].section = begins_[p - 1].section;
+    begins_[0].section = 0;
   }
 
-  // After collect(): a part's slices, and where its records begin in the output.
+  // After collect(): a part's sections, and where its records begin in the output.
   struct Part {
-    const Slice *begin, *end;
+    const Section *begin, *end;
     std::uint64_t first, count;
   };
   [[nodiscard]] Part part(std::uint64_t p) const {
     const Begin &now = begins_[p], &next = begins_[p + 1];
-    return {of_parts_ + now.slice, of_parts_ + next.slice, now.record, next.record - now.record};
+    return {of_parts_ + now.section, of_parts_ + next.section, now.record,
+            next.record - now.record};
   }
 
  private:
@@ -115,17 +116,17 @@ class StripSlices {
     return static_cast<std::size_t>(from - words) + (count == 1 && *from < splitter ? 1 : 0);
   }
   template <class Body>
-  void for_slices(const Body& body) const {
+  void for_sections(const Body& body) const {
     for (std::uint64_t c = 0; c < layout_.chunks; ++c) {
-      const Slice* const mine = slices_ + c * layout_.strip_slices_of_chunk;
-      std::for_each(mine, mine + chunks_[c].slices, body);
+      const Section* const mine = sections_ + c * layout_.strip_sections_of_chunk;
+      std::for_each(mine, mine + chunks_[c].sections, body);
     }
   }
 
   const Layout& layout_;
   Key *splitters_, *samples_;
   Chunk* chunks_;
-  Slice *slices_, *of_parts_;
+  Section *sections_, *of_parts_;
   Begin* begins_;
   std::uint64_t parts_ = 1;
 };

@@ -1,0 +1,241 @@
+// Lists that the table of conformance.cpp does not have, for the radix sorts: those that msd
+// partitions in another way, and those for which onesweep counts or skips in another way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "algorithms/algorithm.hpp"
+#include "conformance_trials.hpp"
+#include "support.hpp"
+#include "table.hpp"
+
+namespace sortium::test {
+namespace {
+
+// On short lists, msd counts the digits of each tile separately. The lists here have more tiles
+// than the device has compute units.
+TEST(CountedTiles, AreAddedUp) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::random, Distribution::few_distinct, Distribution::sorted})
+    for (const std::uint64_t count : {small ? 3'001 : 1'300'007, small ? 12'007 : (1 << 21) - 5}) {
+      cases.push_back({{.key = KeyType::u64, .count = count}, true, d, count});
+      cases.push_back({{.key = KeyType::i32,
+                        .count = count,
+                        .payload = Payload::values,
+                        .value_bytes = 8,
+                        .order = Order::descending},
+                       false,
+                       d,
+                       count});
+    }
+  expect_stable(std::move(cases), {"msd", "bits=8"});
+}
+
+// msd samples the keys of long lists to estimate whether keys repeat and whether there are few
+// distinct digits. A parameter makes it sample these short lists.
+TEST(SampledKeys, TellTheWay) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 5'003 : 1'300'007;
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::few_distinct, Distribution::random, Distribution::zipf,
+                       Distribution::sorted}) {
+    if (small && cases.size() == 4) break;
+    cases.push_back(
+        {{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+    cases.push_back({{.key = KeyType::u64, .count = count}, false, d, count});
+  }
+  expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
+}
+
+// If the leading bits of keys crowd few buckets, msd builds a map from samples of the keys. A
+// parameter makes it do so for these short lists. Some are smooth. Some have outliers, equal keys
+// that fill a bucket, and a cluster that overfills other buckets, which msd then sorts separately.
+// On some the map fails, and msd falls back.
+TEST(SampledKeys, AreMapped) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 9'001 : 1'300'007;
+  std::vector<Case> cases;
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+    for (const auto key : {KeyType::u64, KeyType::i64, KeyType::f64})
+      for (const auto d : {Distribution::clusters, Distribution::numbers, Distribution::leads,
+                           Distribution::few_distinct, Distribution::zipf, Distribution::sorted,
+                           Distribution::peaks}) {
+        const auto turn = cases.size();
+        // Few lists: clusters, and another for each payload and type.
+        if (small && turn % 7 != 0 && turn % 7 != turn / 7 % 7) {
+          cases.emplace_back();
+          continue;
+        }
+        Problem p{.key = key, .count = count, .payload = payload};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+        cases.push_back({p, turn % 4 < 2, d, small ? 2 * turn : turn});
+      }
+  std::erase_if(cases, [](const Case& c) { return c.problem.count == 0; });
+  expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
+}
+
+// Integers in a range that leaves most buckets empty are stretched. With 9 bits, stretched keys
+// have more buckets than others.
+TEST(SampledKeys, AreStretched) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 9'001 : 1'300'007;
+  for (const auto* parameters : {"bits=9,sample=1", "bits=8,sample=1"}) {
+    std::vector<Case> cases;
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const auto key : {KeyType::u32, KeyType::i32, KeyType::u64, KeyType::i64})
+        for (std::uint64_t i = 0; i < (small ? 1 : 5); ++i) {
+          const auto turn = cases.size();
+          Problem p{.key = key, .count = count, .payload = payload};
+          p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+          if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+          cases.push_back({p, turn % 4 < 2, Distribution::range, turn});
+        }
+    if (small) cases.resize(2);
+    expect_stable(std::move(cases), {"msd", parameters});
+  }
+}
+
+// Lists with more records than a count in onesweep's look-back table can hold; the parameter
+// count_bits makes these counts small.
+TEST(LongCounts, AreTold) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::random, Distribution::constant, Distribution::few_distinct,
+                       Distribution::sorted})
+    for (const std::uint64_t count : {small ? 2'101 : 1'300'007, small ? 2'561 : 100'003}) {
+      if (small && cases.size() == 6) break;
+      cases.push_back(
+          {{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
+      cases.push_back({{.key = KeyType::f64, .count = count}, false, d, count});
+    }
+  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,count_bits=11"});
+}
+
+// onesweep skips passes over digits that are equal in all keys. Tests even and odd numbers of
+// skipped passes.
+TEST(SkippedPasses, OfAnyNumber) {
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto payload = seed % 2 == 0 ? Payload::none : Payload::values;
+    cases.push_back({{.key = KeyType::u32, .count = 2'101, .payload = payload},
+                     seed % 3 == 0,
+                     Distribution::digits,
+                     seed});
+  }
+  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256"});
+}
+
+// Lists that leave some rows of the work-group partly empty. The table has only a few such sizes.
+TEST(OneGroup, RowsInPart) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  Trial trial(test_device(), Placement::guarded);
+  std::vector<Case> cases;
+  for (const auto key : {KeyType::u16, KeyType::u32})
+    for (const auto distribution : {Distribution::random, Distribution::few_distinct})
+      for (const std::uint64_t count : {257, 600, 2'500})
+        cases.push_back({{.key = key,
+                          .count = count,
+                          .payload = key == KeyType::u16 ? Payload::none : Payload::values},
+                         true,
+                         distribution,
+                         count});
+  thin_out(cases);
+  for (const auto& c : cases) {
+    EXPECT_EQ(run_stable(trial, c, {"one-group", ""}), "") << describe(c);
+  }
+}
+
+// msd uses counts of 4 or 8 bits if local memory is too small for wider counts of all buckets. Here
+// such counts overflow.
+TEST(NarrowCounts, Overflow) {
+  const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 500'009;
+  for (const char* const parameters : {"bits=15", "bits=16"})
+    expect_stable(
+        {{{.key = KeyType::u32, .count = count}, true, Distribution::leads, count},
+         {{.key = KeyType::u64, .count = count, .payload = Payload::values, .value_bytes = 8},
+          false,
+          Distribution::leads,
+          count}},
+        {"msd", parameters});
+}
+
+// Floats like those of programs: msd uses spread orders for them. The table has few such lists.
+// Some of the floats here have no space in the table of spread orders.
+TEST(Floats, SpreadByTheirExponents) {
+  const auto known = algorithms();
+  const auto& msd = *std::ranges::find(known, "msd", &AlgorithmInfo::name);
+  Trial trial(test_device(), Placement::guarded);
+  const std::vector<std::uint64_t> counts =
+      is_set("SORTIUM_TEST_SMALL") ? std::vector<std::uint64_t>{97, 3000}
+                                   : std::vector<std::uint64_t>{97, 100'003, 5'000'000};
+  unsigned turn = 0;  // varies the order, for which the kernels are compiled
+  for (const auto key : {KeyType::f32, KeyType::f64})
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+      Case c;
+      c.problem = {.key = key,
+                   .payload = payload,
+                   .order = std::array{Order::ascending, Order::descending}[turn % 2],
+                   .nan = std::array{NanOrder::last, NanOrder::first, NanOrder::bits}[turn % 3]};
+      for (const auto count : counts) {
+        c.problem.count = count;
+        c.distribution = count < 1000    ? Distribution::random
+                         : turn % 2 == 0 ? Distribution::numbers
+                                         : Distribution::peaks;
+        c.seed = 100 * turn + turn / 2;
+        ++turn;
+        if (is_simulated() && turn % 3 != 1) continue;
+        try {
+          const Plan plan(test_device(), c.problem, {"msd", count < 1000 ? "bits=12" : ""});
+          const auto what = trial.run(c, {plan.scratch_bytes(), plan.run_length(), msd.stable,
+                                          [&](Queue& q, const Operands& o) { plan.run(q, o); }});
+          EXPECT_EQ(what, "") << describe(c) << " (" << plan.parameters() << ")";
+        } catch (const Error& e) {
+          if (e.code() != ErrorCode::unsupported) throw;
+          GTEST_SKIP() << e.what();
+        }
+      }
+    }
+}
+
+// Keys of different bits that are equal, NaN and ±0: msd sets them aside while it partitions keys
+// without values, by one digit or two, whose buckets have one exponent or several. NanOrder and
+// ZeroOrder decide which keys these are. Without the parameter only long lists have a launch for
+// that.
+TEST(Floats, SetAsideIfTheyTie) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::vector<std::uint64_t> counts = small ? std::vector<std::uint64_t>{97, 3'000}
+                                                  : std::vector<std::uint64_t>{97, 30'011, 700'001};
+  const std::array policies{
+      std::pair{NanOrder::last, ZeroOrder::tied}, std::pair{NanOrder::first, ZeroOrder::tied},
+      std::pair{NanOrder::last, ZeroOrder::distinct}, std::pair{NanOrder::bits, ZeroOrder::tied}};
+  for (const auto* parameters : {"bits=8", "bits=9", "bits=12"}) {
+    std::vector<Case> cases;
+    for (const auto key : {KeyType::f32, KeyType::f64})
+      for (const auto payload : {Payload::none, Payload::none, Payload::values})
+        for (const auto count : counts)
+          for (unsigned share = 0; share < 4; ++share) {
+            const auto i = static_cast<unsigned>(cases.size());  // everything meets everything
+            const auto [nan, zeros] = policies[(i + i / 4) % 4];
+            cases.push_back(
+                {{.key = key,
+                  .count = count,
+                  .payload = payload,
+                  .order = (i / 2 + i / 8) % 2 == 0 ? Order::ascending : Order::descending,
+                  .nan = nan,
+                  .zeros = zeros},
+                 (i + i / 16) % 2 == 0,
+                 Distribution::classes,
+                 i % 3 * 4 + share + 12 * std::uint64_t{i}});
+          }
+    expect_stable(std::move(cases), {"msd", parameters});
+  }
+}
+
+}  // namespace
+}  // namespace sortium::test

@@ -1,0 +1,55 @@
+// Lists of a few sorted runs, which cpu:0 merges.
+#include <gtest/gtest.h>
+
+#include "conformance_trials.hpp"
+#include "support.hpp"
+#include "table.hpp"
+
+namespace sortium::test {
+namespace {
+
+// Lists of a few sorted runs, with ties in and between runs: cpu:0 merges them.
+TEST(Runs, AreMerged) {
+  if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
+  Trial trial(test_device(), Placement::guarded);
+  unsigned turn = 0;
+  for (const auto key : {KeyType::u32, KeyType::f64, KeyType::i16})
+    for (const auto payload : {Payload::values, Payload::positions, Payload::none})
+      for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
+        for (const std::uint64_t count : {40'000, 100'003}) {
+          Case c;
+          c.problem = {.key = key,
+                       .count = count,
+                       .payload = payload,
+                       .value_bytes = turn % 2 == 0 ? 4u : 8u,
+                       .order = turn % 4 < 2 ? Order::ascending : Order::descending,
+                       .nan = NanOrder::first};
+          c.in_place = turn % 3 == 0;
+          c.distribution = Distribution::runs;
+          c.seed = 9 * ++turn + runs - 1;
+          EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c) << ", " << runs << " runs";
+        }
+}
+
+// Runs of keys without values, which are merged by their codes. Zeros and NaN have several codes.
+TEST(Runs, OfKeysAloneAreMerged) {
+  if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
+  Trial trial(test_device(), Placement::guarded);
+  unsigned turn = 0;
+  for (const auto key :
+       {KeyType::u32, KeyType::i32, KeyType::f32, KeyType::u64, KeyType::i64, KeyType::f64})
+    for (const auto order : {Order::ascending, Order::descending})
+      for (const bool in_place : {false, true})
+        for (const std::uint64_t runs : {1, 2, 3, 7, 8, 9})
+          for (const std::uint64_t count : {32'769, 100'003}) {
+            const Case c{{.key = key, .count = count, .order = order},
+                         in_place,
+                         Distribution::runs,
+                         9 * ++turn + runs - 1};
+            EXPECT_EQ(run_stable(trial, c, {"sample"}), "")
+                << describe(c) << ", " << runs << " runs";
+          }
+}
+
+}  // namespace
+}  // namespace sortium::test

@@ -1,0 +1,253 @@
+// Segments and rows that the table of conformance.cpp does not have: lengths and keys for which
+// segmented and topk-segmented have other kernels.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+
+#include "conformance_trials.hpp"
+#include "support.hpp"
+#include "table.hpp"
+
+namespace sortium::test {
+namespace {
+
+// Segments that are partitioned several times, and segments whose keys are all equal. Uses the
+// variant for GPUs on every device, with only the smallest local sort, so that segments of few
+// records already are long segments. Tests one segment with all records, and segments of mixed
+// lengths.
+TEST(LongSegments, ArePartedUntilTheyAreShort) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  std::vector<Problem> problems{{.key = KeyType::u32, .payload = Payload::values}};
+  if (is_set("SORTIUM_TEST_FULL") || !builds_slowly()) {
+    problems.push_back({.key = KeyType::f32,
+                        .payload = Payload::positions,
+                        .keys_out = false,
+                        .order = Order::descending});
+    problems.push_back({.key = KeyType::u64,
+                        .payload = Payload::values,
+                        .value_bytes = 8,
+                        .begin_bit = 3,
+                        .end_bit = 61});
+    problems.push_back({.key = KeyType::i16});
+  }
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  Trial trial(test_device(), small ? Placement::exact : Placement::guarded);
+  for (auto problem : problems) {
+    std::vector<Case> cases;
+    for (const auto d : all_distributions)
+      for (const auto lengths : {Lengths::one, Lengths::log_uniform}) {
+        problem.count = small ? 1500 : lengths == Lengths::one ? 100'003 : 50'021;
+        const bool in_place =
+            problem.keys_out && cases.size() / 2 % 2 == (lengths == Lengths::one ? 0u : 1u);
+        Case c{problem, in_place, d, problem.count + cases.size()};
+        set_segments(c, lengths, {608}, 4);
+        cases.push_back(c);
+      }
+    thin_out(cases);
+    for (const auto& c : cases) try {
+        EXPECT_EQ(run_stable(trial, c, {"segmented", "variant=gpu,blocks=1,groups=7"}), "")
+            << describe(c);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+        GTEST_SKIP() << e.what();  // too little local memory
+      }
+  }
+}
+
+// Floats have so many digits that a segment could have too many buckets. Then buckets may be
+// larger, or, if `blocks` allows none that are, digits have fewer bits.
+TEST(LongSegments, HaveNoMoreBucketsThanTheyMayHave) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind() || is_set("SORTIUM_TEST_SMALL")) GTEST_SKIP() << left_to_oclgrind;
+  Trial trial(test_device(), Placement::guarded);
+  for (const auto& [parameters, count] :
+       {std::pair{"variant=gpu", 480'003u}, {"variant=gpu,blocks=1", 200'003u}})
+    for (const auto d : all_distributions) {
+      Case c{{.key = KeyType::f32, .count = count}, false, d, count + static_cast<unsigned>(d)};
+      set_segments(c, Lengths::one, {608}, 4);
+      EXPECT_EQ(run_stable(trial, c, {"segmented", parameters}), "") << describe(c);
+    }
+}
+
+// Neighbouring short segments are sorted at once, by some bits of their keys or, if they are floats
+// without values, by all bits: keys that differ in their lowest bits, and floats that tie or not.
+TEST(ShortSegments, AreSortedAtOnce) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const std::uint64_t length : {8, 31, 64, 128}) {
+    if (small && length < 64) continue;
+    const auto add = [&](Problem problem, Distribution d) {
+      problem.count = small ? 1'003 : 50'021;
+      Case c{problem, cases.size() % 2 == 0, d, length};
+      set_segments(c, Lengths::borders, {length - 1}, 4);
+      cases.push_back(std::move(c));
+    };
+    add({.key = KeyType::f32}, Distribution::numbers);
+    if (small && length > 64) continue;  // only these are sorted by four lanes
+    add({.key = KeyType::u64, .payload = Payload::values, .value_bytes = 8},
+        Distribution::clusters);
+    add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
+    add({.key = KeyType::f32}, Distribution::special);
+    add({.key = KeyType::f32, .payload = Payload::values}, Distribution::numbers);
+  }
+  expect_stable(std::move(cases), {"segmented", "variant=gpu"});
+}
+
+// Rows: segments of equal lengths without offsets. Short ones are sorted in the registers of one to
+// four lanes, others by work-groups of suitable sizes, in one launch, all or the first records of
+// each.
+struct RowCases {
+  std::vector<Case> sorts, firsts;
+};
+RowCases row_cases(std::span<const std::uint64_t> lengths) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  RowCases cases;
+  std::uint64_t turn = 0;
+  for (const std::uint64_t length : lengths) {
+    const auto add = [&](Problem problem, Distribution d) {
+      ++turn;
+      if (small && (turn + length) % 4 != 0) return;
+      problem.count = small ? std::max<std::uint64_t>(1'307, length) : 60'013;
+      Case c{problem, turn % 2 == 0, d, length + turn};
+      set_segments(c, Lengths::rows, {length}, 0);
+      cases.sorts.push_back(c);
+      if (turn % 3 != 0) return;
+      c.in_place = false;
+      c.problem.limit = 1 + turn % length;
+      cases.firsts.push_back(std::move(c));
+    };
+    add({.key = KeyType::f32}, Distribution::numbers);
+    add({.key = KeyType::f32}, Distribution::special);
+    add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters);
+    add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
+    add({.key = KeyType::f32, .payload = Payload::values, .nan = NanOrder::first},
+        Distribution::special);
+    add({.key = KeyType::f32,
+         .payload = Payload::positions,
+         .value_bytes = 8,
+         .keys_out = false,
+         .order = Order::descending},
+        Distribution::classes);
+    add({.key = KeyType::f64, .payload = Payload::values, .value_bytes = 8}, Distribution::special);
+    add({.key = KeyType::u64, .payload = Payload::values}, Distribution::numbers);
+    add({.key = KeyType::u16, .order = Order::descending}, Distribution::random);
+    add({.key = KeyType::f16, .payload = Payload::values}, Distribution::classes);
+    add({.key = KeyType::u32, .begin_bit = 3, .end_bit = 19}, Distribution::random);
+    add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
+        Distribution::classes);
+  }
+  return cases;
+}
+std::span<const std::uint64_t> short_rows() {
+  static constexpr std::array<std::uint64_t, 23> all{
+      1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 17, 31, 33, 63, 64, 65, 79, 97, 100, 128, 129, 200, 256};
+  static constexpr std::array<std::uint64_t, 8> some{200, 128, 100, 64, 33, 10, 3, 2};
+  if (is_set("SORTIUM_TEST_SMALL")) return some;
+  return all;
+}
+std::span<const std::uint64_t> long_rows() {
+  static constexpr std::array<std::uint64_t, 14> all{257, 288,  289,  544,  545,  609,  704,
+                                                     705, 1088, 1217, 2177, 4096, 9729, 19456};
+  static constexpr std::array<std::uint64_t, 3> some{300, 540, 605};
+  if (is_set("SORTIUM_TEST_SMALL")) return some;
+  return all;
+}
+
+TEST(Rows, ShortOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(short_rows()).sorts, {"segmented", "variant=rows"});
+}
+TEST(Rows, LongOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(long_rows()).sorts, {"segmented", "variant=rows"});
+}
+TEST(Rows, FirstRecordsOfShortOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(short_rows()).firsts, {"topk-segmented"});
+}
+TEST(Rows, FirstRecordsOfLongOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  expect_stable(row_cases(long_rows()).firsts, {"topk-segmented"});
+}
+// Rows that no work-group can sort: the first records of their pieces are sorted again.
+TEST(Rows, FirstRecordsOfPieces) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  std::vector<Case> cases;
+  std::vector<std::uint64_t> lengths{50'257, 65'536, 19'457, 20'000};
+  if (is_set("SORTIUM_TEST_SMALL")) lengths = {20'000};
+  for (const std::uint64_t length : lengths)
+    for (const std::uint64_t limit : {1, 31, 700}) {
+      const auto add = [&](Problem problem, Distribution d) {
+        problem.count = length == 20'000 ? length : 3 * length;
+        Case c{problem, false, d, length + limit};
+        set_segments(c, Lengths::rows, {length}, 0);
+        c.problem.limit = limit;
+        cases.push_back(std::move(c));
+      };
+      add({.key = KeyType::u32, .payload = Payload::values}, Distribution::few_distinct);
+      add({.key = KeyType::f32}, Distribution::special);
+      add({.key = KeyType::f32,
+           .payload = Payload::positions,
+           .value_bytes = 8,
+           .keys_out = false,
+           .order = Order::descending},
+          Distribution::numbers);
+    }
+  expect_stable(std::move(cases), {"topk-segmented"});
+}
+
+// Only the bins of the first records are sorted; but if a bin is crowded, all records tell whether
+// bins have sorted the row: here with a few neighbouring keys, in many rows.
+TEST(Rows, FirstRecordsOfCrowdedOnes) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  std::vector<Case> cases;
+  for (const std::uint64_t limit : {60, 90, 120, 150}) {
+    Case c{{.key = KeyType::f32,
+            .count = is_set("SORTIUM_TEST_SMALL") ? 9'000u : 30'000u,
+            .nan = NanOrder::bits,
+            .zeros = ZeroOrder::distinct},
+           false,
+           Distribution::classes,
+           limit};
+    set_segments(c, Lengths::rows, {300}, 0);
+    c.problem.limit = limit;
+    cases.push_back(std::move(c));
+  }
+  expect_stable(std::move(cases), {"topk-segmented"});
+}
+
+// Segments that a work-group sorts by bins, by cells or by radix passes: keys that crowd the bins,
+// and floats without values, of which those that tie get their own bits again.
+TEST(MiddleSegments, AreSortedByBins) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const std::uint64_t length : {200, 607, 2'001, 4'864}) {
+    if (small && length != 607) continue;
+    const auto add = [&](Problem problem, Distribution d) {
+      problem.count = small ? 2'503 : 60'013;
+      Case c{problem, cases.size() % 2 == 0, d, length + cases.size()};
+      set_segments(c, Lengths::borders, {length}, 4);
+      cases.push_back(std::move(c));
+    };
+    for (const auto d : {Distribution::numbers, Distribution::classes, Distribution::special,
+                         Distribution::clusters, Distribution::few_distinct}) {
+      add({.key = KeyType::f32}, d);
+      add({.key = KeyType::f64, .order = Order::descending, .nan = NanOrder::first}, d);
+      add({.key = KeyType::f32, .payload = Payload::values}, d);
+    }
+    add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
+        Distribution::classes);
+    add({.key = KeyType::f16}, Distribution::classes);
+    add({.key = KeyType::u32}, Distribution::clusters);
+    add({.key = KeyType::i64}, Distribution::clusters);
+    add({.key = KeyType::u64, .payload = Payload::values}, Distribution::clusters);
+  }
+  expect_stable(std::move(cases), {"segmented", "variant=gpu"});
+}
+
+}  // namespace
+}  // namespace sortium::test
