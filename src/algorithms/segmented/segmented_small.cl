@@ -256,38 +256,35 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                values_out, values_spare);
 }
 
-// Returns the index of record `at` in its sorted segment of `length` records, whose pieces are
-// sorted. Searches TOGETHER pieces at a time, because each step of a search waits for its load.
-#define TOGETHER 4u
-INLINE u32 place_in_segment(GLOBAL const ukey_t* ranks, u32 length, u32 at) {
-  const u32 own = at / PIECE;
-  const ukey_t rank = ranks[at];
-  u32 place = at - own * PIECE;
+// Merges the pieces of the segments with more than PIECE records. A share is at most as long as a
+// piece, so only the first and the last segment of a share can be that long. A record's place is
+// its place in its own piece and, for each other piece, the number of records that come before it.
+// TOGETHER pieces are in local memory at a time, and each work-item searches all of them at once.
+#define TOGETHER (2 * CAPACITY / PIECE < 4 ? 2 * CAPACITY / PIECE : 4)
+
+// Returns how many records of the `count` records in local memory, which are the sorted pieces
+// piece, piece + 1, ... of a segment, come before a record of piece `own`. Leaves out that piece.
+INLINE u32 records_before(LOCAL const ukey_t* ranks, u32 count, u32 piece, u32 own, ukey_t rank) {
+  u32 before[TOGETHER], all = 0;
+  UNROLL
+  for (u32 i = 0; i < TOGETHER; ++i) before[i] = 0;
   ROLLED
-  for (u32 piece = 0; piece * PIECE < length; piece += TOGETHER) {
-    u32 before[TOGETHER];
+  for (u32 step = PIECE; step > 0; step /= 2) {
     UNROLL
-    for (u32 i = 0; i < TOGETHER; ++i) before[i] = 0;
-    ROLLED
-    for (u32 step = PIECE; step > 0; step /= 2) {
-      UNROLL
-      for (u32 i = 0; i < TOGETHER; ++i) {
-        const u32 next = before[i] + step, last = (piece + i) * PIECE + next;
-        const u32 is_there = next <= PIECE && last <= length ? 1 : 0;
-        ukey_t its = 0;
-        if (is_there) its = ranks[last - 1];
-        const u32 is_before = its < rank || (its == rank && piece + i < own) ? 1 : 0;
-        before[i] = is_there & is_before ? next : before[i];
-      }
+    for (u32 i = 0; i < TOGETHER; ++i) {
+      const u32 next = before[i] + step, last = i * PIECE + next;
+      const u32 is_there = next <= PIECE && last <= count ? 1 : 0;
+      ukey_t its = 0;
+      if (is_there) its = ranks[last - 1];
+      const u32 is_before = its < rank || (its == rank && piece + i < own) ? 1 : 0;
+      before[i] = is_there & is_before ? next : before[i];
     }
-    UNROLL
-    for (u32 i = 0; i < TOGETHER; ++i) place += piece + i != own ? before[i] : 0;
   }
-  return place;
+  UNROLL
+  for (u32 i = 0; i < TOGETHER; ++i) all += piece + i != own ? before[i] : 0;
+  return all;
 }
 
-// Merges the pieces of the segments with more than PIECE records. A share is at most as long as a
-// piece, so only the first and the last segment of a share can be that long.
 //   keys_spare, values_spare, ranks_spare  in: the sorted pieces
 //   keys_out, values_out      out: the merged segments
 KERNEL(WG)
@@ -296,18 +293,40 @@ void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t*
                            GLOBAL value_t* values_out, GLOBAL const offset_t* offsets, u32 length,
                            u32 segments, u32 n, u32 share) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
-  const u32 from = group_id() * share, to = min(from + share, n);
+  const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
   find_segments(mine, offsets, length, segments, n, from, to - 1);
   const u32 segments_here = mine->found[0] == mine->found[1] ? 1 : 2;
   ROLLED
-  for (u32 i = 0; i < segments_here; ++i) {
-    const u32 begin = mine->begins[i], end = mine->ends[i];
-    const u32 first = max(begin, from), last = end - begin > PIECE ? min(end, to) : 0;
+  for (u32 s = 0; s < segments_here; ++s) {
+    const u32 begin = mine->begins[s], records = mine->ends[s] - begin;
+    if (records <= PIECE) continue;
+    const u32 first = max(begin, from) + t, last = min(begin + records, to);
+    ukey_t rank[ITEMS];
+    u32 place[ITEMS];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (first + i * WG < last) {
+        rank[i] = ranks_spare[first + i * WG];
+        place[i] = (first + i * WG - begin) % PIECE;
+      }
     ROLLED
-    for (u32 at = first + local_id(); at < last; at += WG) {
-      const record_t record = load_record(keys_spare, values_spare, at);
-      const u32 place = place_in_segment(ranks_spare + begin, end - begin, at - begin);
-      store_record(keys_out, values_out, begin + place, record);
+    for (u32 piece = 0; piece * PIECE < records; piece += TOGETHER) {
+      GLOBAL const ukey_t* pieces = ranks_spare + begin + piece * PIECE;
+      const u32 count = min(records - piece * PIECE, (u32)(TOGETHER * PIECE));
+      ROLLED
+      for (u32 at = t; at < count; at += WG) mine->ranks[at] = pieces[at];
+      barrier_local();
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i)
+        if (first + i * WG < last)
+          place[i] += records_before(mine->ranks, count, piece, (first + i * WG - begin) / PIECE,
+                                     rank[i]);
+      barrier_local();
     }
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (first + i * WG < last)
+        store_record(keys_out, values_out, begin + place[i],
+                     load_record(keys_spare, values_spare, first + i * WG));
   }
 }
