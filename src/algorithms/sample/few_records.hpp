@@ -167,7 +167,7 @@ class FewRecords {
       if (runs[r].falls)
         turn(own_ + runs[r].begin, runs[r].end - runs[r].begin, order.place_bits());
     }
-    std::uint64_t* const words = merge_pieces(own_, own_ + count_, ends, count);
+    std::uint64_t* const words = merge_pieces<most_runs>(own_, own_ + count_, ends, count);
     order.finish(words);
     write(0, count_, codes_, [&](std::uint64_t i) { return words[i] & order.mask(); });
   }

@@ -104,7 +104,7 @@ class MergeRuns {
       ends[pieces + 1] = ends[pieces] + some;
       ++pieces;
     }
-    words = merge_pieces(words, steps_.spare(), ends, pieces);
+    words = merge_pieces<RunFinder::most>(words, steps_.spare(), ends, pieces);
     steps_.place(words, begins_[p], count);
   }
 

@@ -19,13 +19,16 @@ namespace sortium::sample::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls is_broken(codes, shared codes, count) for blocks of neighbours, each with the first of the
-// next block, until it returns true. Then looks for the first place in that block.
+// next block, until it returns true. Then looks for the first place in that block. The first blocks
+// are short, because many runs are.
 template <class Key, class IsBroken>
 std::size_t length_until(const Key* keys, std::size_t count, Coding<Key> c,
                          const IsBroken& is_broken) {
-  constexpr std::size_t block = 512;
-  Key made_codes[block + 1], made_shared[block + 1];
-  for (std::size_t begin = 0; begin + 1 < count; begin += block) {
+  constexpr std::size_t first_block = 32, last_block = 512;
+  Key made_codes[last_block + 1], made_shared[last_block + 1];
+  std::size_t block = first_block;
+  for (std::size_t begin = 0; begin + 1 < count;
+       begin += block, block = std::min(2 * block, last_block)) {
     const std::size_t some = std::min(block + 1, count - begin);
     const Key *codes = keys + begin, *shared = codes;  // if keys are their own codes
     if (c.is_float || c.flip != 0) {
@@ -58,7 +61,7 @@ std::size_t descending_all(const Key* keys, std::size_t count, Coding<Key> c) {
   });
 }
 template <class Word>
-bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
+bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
   constexpr std::size_t block = 512;
   for (std::size_t begin = 0; begin + stride < count; begin += block) {
     const std::size_t end = std::min(begin + block, count - stride);
@@ -67,6 +70,40 @@ bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
     if (broken != 0) return false;
   }
   return true;
+}
+
+template <class Word>
+Steps steps_of_all(const Word* words, std::size_t count) {
+  Steps all;
+  constexpr std::size_t block = 512;
+  // Counts have the size of a word, so that vectors hold them.
+  for (std::size_t begin = 1; begin + 1 < count; begin += block) {
+    const std::size_t end = std::min(begin + block, count - 1);
+    Word falls = 0, strays = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Word before = words[i - 1], here = words[i], after = words[i + 1];
+      falls += Word{before > here};
+      strays += Word{before <= after} & (Word{before > here} | Word{here > after});
+    }
+    all.falls += falls, all.strays += strays;
+  }
+  return all;
+}
+
+template <class Word>
+std::size_t stride_of_all(const Word* words, std::size_t count) {
+  constexpr std::size_t most = 64, glances = 8;
+  if (count < 2 * most) return 0;
+  // Rejects most strides at once.
+  Word broken[most + 1] = {0};
+  for (std::size_t g = 0; g < glances; ++g) {
+    const Word* const from = words + g * ((count - most) / glances);
+    for (std::size_t stride = 0; stride <= most; ++stride)
+      broken[stride] |= Word{from[0] > from[stride]};
+  }
+  for (std::size_t stride = 2; stride <= most; ++stride)
+    if (broken[stride] == 0 && ascends_by(words, count, stride)) return stride;
+  return 0;
 }
 
 // True if words[0] to words[count] ascend.
@@ -340,9 +377,14 @@ std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding) {
   return HWY_DYNAMIC_DISPATCH_T(Descending)(keys, count, coding);
 }
 template <class Word>
-bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
-  HWY_EXPORT_T(AscendsBy, ascends_by_all<Word>);
-  return HWY_DYNAMIC_DISPATCH_T(AscendsBy)(words, count, stride);
+Steps steps_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StepsOf, steps_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StepsOf)(words, count);
+}
+template <class Word>
+std::size_t stride_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StrideOf, stride_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StrideOf)(words, count);
 }
 template <class Code>
 CodeTies ties_of(const Code* codes, std::size_t count) {
@@ -376,7 +418,8 @@ SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
 #define SORTIUM_SAMPLE_MERGE(bits)                                                               \
-  template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);                \
+  template Steps steps_of(const std::uint##bits##_t*, std::size_t);                              \
+  template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                       \
   template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,      \
                                    std::size_t);                                                 \
   template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
