@@ -4,8 +4,9 @@
 //
 // Long lists of 8- or 16-bit keys without values are read once, to count each key, and written
 // once, from the counts. All other lists are partitioned stably by digits of the rank, the low
-// digit first. A digit has at most 8 bits: ranks of up to 8 bits need one pass, others two. Each
-// thread counts and moves the records of a chunk, so frequent keys do not unbalance the threads.
+// digit first; long lists by the high digit first, and each part then by the low one. A digit has
+// at most 8 bits: ranks of up to 8 bits need one pass, others two. Each thread counts and moves the
+// records of a chunk, so frequent keys do not unbalance the threads.
 // The positions of few records are sorted without their keys: words of a digit and a position move.
 //
 // The sort cannot fail after it has begun to write the output: all its memory is scratch memory.

@@ -91,6 +91,17 @@ Steps steps_of_all(const Word* words, std::size_t count) {
 }
 
 template <class Word>
+StepKinds step_kinds_of_all(const Word* words, std::size_t count) {
+  Word rise = 0, fall = 0, tie = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    rise |= Word{words[i - 1] < words[i]};
+    fall |= Word{words[i - 1] > words[i]};
+    tie |= Word{words[i - 1] == words[i]};
+  }
+  return {rise != 0, fall != 0, tie != 0};
+}
+
+template <class Word>
 std::size_t stride_of_all(const Word* words, std::size_t count) {
   constexpr std::size_t most = 64, glances = 8;
   if (count < 2 * most) return 0;
@@ -382,6 +393,11 @@ Steps steps_of(const Word* words, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH_T(StepsOf)(words, count);
 }
 template <class Word>
+StepKinds step_kinds_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StepKindsOf, step_kinds_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StepKindsOf)(words, count);
+}
+template <class Word>
 std::size_t stride_of(const Word* words, std::size_t count) {
   HWY_EXPORT_T(StrideOf, stride_of_all<Word>);
   return HWY_DYNAMIC_DISPATCH_T(StrideOf)(words, count);
@@ -418,6 +434,7 @@ SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
 #define SORTIUM_SAMPLE_MERGE(bits)                                                               \
+  template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                     \
   template Steps steps_of(const std::uint##bits##_t*, std::size_t);                              \
   template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                       \
   template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,      \

@@ -6,8 +6,8 @@
 
 namespace sortium::sample {
 
-// The functions exist for keys of 2, 4 and 8 bytes; steps_of(), stride_of(), move_strays() and
-// merge_words() for 4 and 8.
+// The functions exist for keys of 2, 4 and 8 bytes; steps_of(), step_kinds_of(), stride_of(),
+// move_strays() and merge_words() for 4 and 8.
 
 // Returns how many of the first keys are in order: each is followed by one that is not before it.
 // At least 1 if count is not 0.
@@ -24,6 +24,12 @@ struct Steps {
 };
 template <class Word>
 [[nodiscard]] Steps steps_of(const Word* words, std::size_t count);
+// Which steps from a word to the next one occur.
+struct StepKinds {
+  bool rise = false, fall = false, tie = false;
+};
+template <class Word>
+[[nodiscard]] StepKinds step_kinds_of(const Word* words, std::size_t count);
 // Returns the least number of interleaved ascending runs, from 2 to 64; 0 if the words are not such
 // runs, or fewer than 128.
 template <class Word>

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "codes.hpp"
+#include "order_words.hpp"
 
 namespace sortium::sample {
 
@@ -84,6 +85,11 @@ class Ranks {
   template <class Key>
   void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits,
                 std::uint64_t mask) const {
+    // Most groups are keys that tie.
+    Key differ = 0;
+    for (std::uint64_t i = 1; i < count; ++i)
+      differ |= keys[words[i] & mask] ^ keys[words[0] & mask];
+    if (differ == 0) return;
     const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
     if (count == 2) {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
@@ -114,7 +120,7 @@ class Ranks {
 // Reverses the words of a descending run. Words that differ only in their positions keep their
 // order.
 inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
-  std::reverse(words, words + count);
+  swap_reversed(words, words + (count + 1) / 2, count / 2);
   for (std::uint64_t i = 0, end = 0; i < count; i = end) {
     for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;)
       ++end;
