@@ -95,7 +95,10 @@ class SampleSorter final : public Sorter {
       if (layout_.form == Form::codes) return sort_keys<Key>(queue, context);
     Runs runs;
     if (problem.count > layout_.alone) {
-      host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
+      host::call(queue, "look", [&] {
+        runs = find_runs(at<const Key>(o.keys_in), o);
+        if (runs.count == 0) runs = find_tail(at<const Key>(o.keys_in));
+      });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
       if (runs.is_one_that_falls() && !runs.tie)
         return host::call(queue, "reverse", [&] { reverse_order<Key>(o); });
@@ -124,6 +127,25 @@ class SampleSorter final : public Sorter {
       layout_.each(o, finder.pieces() - 1,
                    [&](std::uint64_t p) { finder.look<Rank>(p + 1, ranks_from); });
     return finder.runs();
+  }
+
+  // If all records but a few at the end are in order, returns these and the others as two runs.
+  template <class Key>
+  Runs find_tail(const Key* keys) const {
+    Runs runs;
+    if constexpr (sizeof(Key) >= 4) {
+      constexpr std::uint64_t share = 16, glance = 64;
+      const std::uint64_t n = layout_.problem.count;
+      const auto coding = coding_of<Key>(layout_.problem);
+      if (!layout_.coded || ascending(keys, glance, coding) < glance) return runs;
+      const std::uint64_t sorted = ascending(keys, n, coding);
+      if (n - sorted > n / share) return runs;
+      runs.all[0] = {0, sorted, false};
+      runs.all[1] = {sorted, n, false};
+      runs.count = 2;
+      runs.has_tail = true;
+    }
+    return runs;
   }
 
   // The input is sorted: copies it to the output.
@@ -318,7 +340,8 @@ class SampleSorter final : public Sorter {
     bool merged = false;
     host::call(queue, "merge", [&] {
       steps.window = find_window(steps.in, 64 - steps.position_bits, context.operands);
-      merged = MergeRuns(context, steps, runs).run();
+      merged = (!runs.has_tail || steps.sort_tail(runs.all[1].begin)) &&
+               MergeRuns(context, steps, runs).run();
     });
     return merged;
   }
