@@ -1,4 +1,5 @@
 // Sorts few keys without values that have codes, on the calling thread and without scratch memory.
+// Runs are merged if memory for a copy of the keys can be allocated.
 #pragma once
 
 #include <algorithm>
