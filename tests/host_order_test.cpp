@@ -51,11 +51,26 @@ const std::vector<Shape>& shapes() {
       {"2 runs", [](N i, N n, Random&) { return in_runs(i, n, 2); }},
       {"9 runs", [](N i, N n, Random&) { return in_runs(i, n, 9); }},
       {"64 runs", [](N i, N n, Random&) { return in_runs(i, n, 64); }},
+      {"300 runs", [](N i, N n, Random&) { return in_runs(i, n, 300); }},
+      {"2000 runs", [](N i, N n, Random&) { return in_runs(i, n, 2000); }},
+      {"runs of random keys",
+       [](N i, N n, Random& r) { return (i % 5000 + r.below(2)) * (n / 5001); }},
+      {"5 runs and a tail",
+       [](N i, N n, Random& r) { return i + n / 30 < n ? in_runs(i, n, 5) : r.below(n); }},
+      {"30 up and down",
+       [](N i, N n, Random&) {
+         const N at = in_runs(i, n, 30);
+         return i / std::max<N>(1, n / 30) % 2 == 0 ? at : n - 1 - std::min(n - 1, at);
+       }},
       {"3 falling runs",
        [](N i, N n, Random&) { return n - 1 - std::min(n - 1, in_runs(i, n, 3)); }},
       {"up and down", [](N i, N n, Random&) { return 2 * std::min(i, n - 1 - i); }},
       {"2 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 2); }},
       {"5 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 5); }},
+      {"7 interleaved, falling",
+       [](N i, N n, Random&) { return interleaved(i / 7 * 7 + 6 - i % 7, n, 7); }},
+      {"20 interleaved that overlap",
+       [](N i, N n, Random&) { return std::min(n - 1, i % 20 * (n / 99) + i / 20 * 16); }},
       {"64 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 64); }},
       {"65 interleaved", [](N i, N n, Random&) { return interleaved(i, n, 65); }},
       {"near their places", [](N i, N n, Random& r) { return std::min(n - 1, i + r.below(300)); }},
@@ -173,6 +188,35 @@ TEST(HostOrder, StraysAreMoved) {
   EXPECT_EQ(moved(keys), count);  // too many
   std::reverse(sorted.begin(), sorted.end());
   EXPECT_EQ(moved(sorted), count);
+}
+
+// Merges of lists of all lengths and overlaps, up to several vectors, and of one word that ties.
+template <class Word>
+void expect_merges() {
+  Random random(9);
+  for (unsigned turn = 0; turn < 4'000; ++turn) {
+    const std::uint64_t longest = turn % 50 == 0 ? 3'000 : 150;
+    const std::uint64_t high = std::array{~std::uint64_t{0}, std::uint64_t{5}}[turn % 2];
+    std::vector<Word> lists[2];
+    for (auto& list : lists) {
+      list.resize(random.below(longest));
+      const std::uint64_t from = random.below(3) == 0 ? high - high / 5 : 0;
+      for (auto& word : list)
+        word = random.below(9) == 0 ? static_cast<Word>(~Word{0})
+                                    : static_cast<Word>(from + random.next() % (high - from));
+      std::sort(list.begin(), list.end());
+    }
+    const auto& [a, b] = lists;
+    std::vector<Word> expected(a.size() + b.size()), merged(expected.size() + 1, 77);
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), expected.begin());
+    expected.push_back(77);
+    sample::merge_words(a.data(), a.size(), b.data(), b.size(), merged.data());
+    ASSERT_EQ(merged, expected) << a.size() << " and " << b.size();
+  }
+}
+TEST(HostOrder, Merges) {
+  expect_merges<std::uint32_t>();
+  expect_merges<std::uint64_t>();
 }
 
 // Returns keys that are random, tie, or differ in their last bits alone, all over the type's range.

@@ -100,6 +100,31 @@ TEST(HostSizes, OfEveryPath) {
       }
 }
 
+// Long lists of up to 16 significant bits: they are partitioned by the high digit first, but those
+// of which most keys have one high digit.
+TEST(HostSizes, OfLongNarrowKeys) {
+  const std::uint64_t count = (1u << 21) + 5;
+  bool repeated = false;
+  for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+    for (const auto key : {KeyType::u16, KeyType::i16, KeyType::f16, KeyType::bf16, KeyType::u32}) {
+      repeated = !repeated;
+      Problem p{.key = key,
+                .count = count,
+                .payload = payload,
+                .keys_out = payload != Payload::positions,
+                .order = repeated ? Order::ascending : Order::descending};
+      if (key == KeyType::u32) p.begin_bit = 3, p.end_bit = 14 + (repeated ? 0 : 5);
+      expect_sorted(p, repeated);
+    }
+  expect_sorted({.key = KeyType::u16, .count = 1u << 24, .payload = Payload::values}, false);
+  expect_sorted({.key = KeyType::u32,
+                 .count = count,
+                 .payload = Payload::values,
+                 .begin_bit = 0,
+                 .end_bit = 9},
+                false);
+}
+
 // Few keys of one byte: below 768 they are sorted, from there on counted.
 TEST(HostSizes, OfFewBytes) {
   for (const std::uint64_t count : {17, 255, 256, 767, 768, 1023})

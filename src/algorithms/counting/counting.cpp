@@ -4,8 +4,9 @@
 //
 // Long lists of 8- or 16-bit keys without values are read once, to count each key, and written
 // once, from the counts. All other lists are partitioned stably by digits of the rank, the low
-// digit first. A digit has at most 8 bits: ranks of up to 8 bits need one pass, others two. Each
-// thread counts and moves the records of a chunk, so frequent keys do not unbalance the threads.
+// digit first; long lists by the high digit first, and each part then by the low one. A digit has
+// at most 8 bits: ranks of up to 8 bits need one pass, others two. Each thread counts and moves the
+// records of a chunk, so frequent keys do not unbalance the threads.
 // The positions of few records are sorted without their keys: words of a digit and a position move.
 //
 // The sort cannot fail after it has begun to write the output: all its memory is scratch memory.
@@ -320,6 +321,7 @@ class CountingSorter final : public Sorter {
                                  has_values ? at<Value>(o.values_out) : nullptr};
     };
     if (passes_ == 2) {
+      if (sorts_parts() && sort_by_parts(queue, o, in, from_scratch())) return;
       partition(queue, o, in, 0);
       return partition(queue, o, from_scratch(), 1);
     }
@@ -346,16 +348,83 @@ class CountingSorter final : public Sorter {
     if (values) only.values_in = in.values_out;
   }
 
+  using Counts = std::array<std::uint32_t, std::size_t{1} << most_digit_bits>;
+
+  // ---- Long lists: parts of the high digit, which are then sorted by the low one ----
+
+  // Fewer records fit a cache, so the low digit can as well be first.
+  [[nodiscard]] bool sorts_parts() const { return problem_.count >= std::uint64_t{1} << 21; }
+  // Returns false, with nothing written to the output, if a part would keep a thread busy alone.
+  template <class Key, class Value, class Q>
+  bool sort_by_parts(Q& queue, const Operands& o, const Columns<Key, Value>& in,
+                     const Columns<Key, Value>& parts) const {
+    constexpr std::size_t digits = std::size_t{1} << most_digit_bits;
+    std::array<std::uint64_t, digits + 1> begins;
+    std::uint64_t largest = 0;
+    host::call(queue, "count", [&] {
+      count(o, in.keys_in, 1);
+      std::copy_n(at<const std::uint64_t>(places_.in(o)), digits, begins.begin());
+      begins[digits] = problem_.count;
+      for (std::size_t d = 0; d < digits; ++d)
+        largest = std::max(largest, begins[d + 1] - begins[d]);
+    });
+    if (largest > problem_.count / (std::uint64_t{2} * threads_.count())) return false;
+    move_all(queue, o, in, 1);
+    host::call(queue, "sort", [&] {
+      each(o, digits, [&](std::uint64_t d) {
+        if (begins[d] != begins[d + 1]) sort_part(parts, begins[d], begins[d + 1]);
+      });
+    });
+    return true;
+  }
+  template <class Key, class Value>
+  void sort_part(Columns<Key, Value> columns, std::uint64_t begin, std::uint64_t end) const {
+    Counts counts;
+    count_digits(columns.keys_in, begin, end, 0, counts);
+    std::array<std::uint64_t, std::tuple_size_v<Counts>> places;
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), begin);
+    if (columns.keys_out != nullptr && ranks_.is_flip()) {
+      fill_keys(columns.keys_in[begin], counts, columns.keys_out + begin);
+      columns.keys_out = nullptr;
+    }
+    if (columns.values_out == nullptr)
+      store_records<false, false>(columns, begin, end, 0, places.data());
+    else
+      store_records<true, false>(columns, begin, end, 0, places.data());
+  }
+  // Writes the keys of a part by their counts. `any` is one of them.
+  template <class Key>
+  void fill_keys(Key any, const Counts& counts, Key* to) const {
+    std::uint16_t rank = 0;
+    ranks_.of(&any, &rank, 1);
+    for (std::size_t d = 0; d < std::size_t{1} << digit_bits_; ++d) {
+      const auto key = static_cast<Key>((rank >> digit_bits_ << digit_bits_ | d) ^ ranks_.flip());
+      to = std::fill_n(to, counts[d], key);
+    }
+  }
+
+  // ---- One pass ----
+
   // Moves the records to their positions in the order of digit `pass` of their ranks.
   template <class Key, class Value, class Q>
   void partition(Q& queue, const Operands& o, const Columns<Key, Value>& columns,
                  unsigned pass) const {
-    host::call(queue, "count", [&] {
-      each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
-        count_digits(columns.keys_in, begin, end, pass, c, o);
-      });
-      find_places(o);
+    host::call(queue, "count", [&] { count(o, columns.keys_in, pass); });
+    move_all(queue, o, columns, pass);
+  }
+  template <class Key>
+  void count(const Operands& o, const Key* keys, unsigned pass) const {
+    each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
+      Counts counts;
+      count_digits(keys, begin, end, pass, counts);
+      std::copy(counts.begin(), counts.end(),
+                at<std::uint32_t>(counts_.in(o)) + (c << most_digit_bits));
     });
+    find_places(o);
+  }
+  template <class Key, class Value, class Q>
+  void move_all(Q& queue, const Operands& o, const Columns<Key, Value>& columns,
+                unsigned pass) const {
     host::call(queue, "move", [&] {
       each_chunk(o, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
         auto* const places = at<std::uint64_t>(places_.in(o)) + (c << most_digit_bits);
@@ -371,16 +440,15 @@ class CountingSorter final : public Sorter {
 
   template <class Key>
   void count_digits(const Key* keys, std::uint64_t begin, std::uint64_t end, unsigned pass,
-                    std::uint64_t c, const Operands& o) const {
-    std::array<std::uint32_t, 1u << most_digit_bits> table[2] = {};
+                    Counts& counts) const {
+    Counts table[2] = {};
     for (std::uint64_t first = begin; first < end; first += block) {
-      const std::uint64_t count = std::min(block, end - first);
+      const std::uint64_t some = std::min(block, end - first);
       std::uint16_t ranks[block];
-      ranks_.of(keys + first, ranks, count);
-      for (std::uint64_t k = 0; k < count; ++k) ++table[k % 2][digit(ranks[k], pass)];
+      ranks_.of(keys + first, ranks, some);
+      for (std::uint64_t k = 0; k < some; ++k) ++table[k % 2][digit(ranks[k], pass)];
     }
-    auto* const counts = at<std::uint32_t>(counts_.in(o)) + (c << most_digit_bits);
-    for (std::size_t d = 0; d < table[0].size(); ++d) counts[d] = table[0][d] + table[1][d];
+    for (std::size_t d = 0; d < counts.size(); ++d) counts[d] = table[0][d] + table[1][d];
   }
 
   [[nodiscard]] std::size_t digit(std::uint16_t rank, unsigned pass) const {
@@ -401,7 +469,7 @@ class CountingSorter final : public Sorter {
 
   // True if the output is so much larger than the caches that writing lines takes less time.
   [[nodiscard]] bool writes_lines() const {
-    return problem_.count >= std::uint64_t{1} << (passes_ == 2 ? 21 : 22);
+    return problem_.count >= std::uint64_t{1} << (passes_ == 2 ? 24 : 22);
   }
 
   template <bool has_values, bool are_positions, class Key, class Value>
@@ -437,7 +505,13 @@ class CountingSorter final : public Sorter {
   void move_chunk(const Columns<Key, Value>& columns, std::uint64_t begin, std::uint64_t end,
                   unsigned pass, std::uint64_t* places) const {
     if (writes_lines())
-      return move_chunk_by_lines<has_values, are_positions>(columns, begin, end, pass, places);
+      move_chunk_by_lines<has_values, are_positions>(columns, begin, end, pass, places);
+    else
+      store_records<has_values, are_positions>(columns, begin, end, pass, places);
+  }
+  template <bool has_values, bool are_positions, class Key, class Value>
+  void store_records(const Columns<Key, Value>& columns, std::uint64_t begin, std::uint64_t end,
+                     unsigned pass, std::uint64_t* places) const {
     for (std::uint64_t first = begin; first < end; first += block) {
       const std::uint64_t count = std::min(block, end - first);
       std::uint16_t ranks[block];

@@ -1,9 +1,13 @@
 // Sorts few keys without values that have codes, on the calling thread and without scratch memory.
+// Runs are merged if memory for a copy of the keys can be allocated.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
+#include "chunk_runs.hpp"
 #include "codes.hpp"
 #include "order_words.hpp"
 
@@ -29,8 +33,9 @@ class FewKeys {
         swap_reversed(out_, out_ + (count_ + 1) / 2, count_ / 2);
       return true;
     }
+    const bool may_have_runs = may_be_merged();
     if constexpr (sizeof(Key) >= 4)
-      if (coding_.is_float && copy_plain_floats(in_, out_, count_)) {
+      if (coding_.is_float && !may_have_runs && copy_plain_floats(in_, out_, count_)) {
         sort_plain_floats(out_, count_);
         if (coding_.flip != 0) std::reverse(out_, out_ + count_);
         return true;
@@ -40,11 +45,44 @@ class FewKeys {
       if (in_ == out_) decode(out_, count_, coding_);
       return false;
     }
+    if constexpr (sizeof(Key) >= 4)
+      if (may_have_runs && sort_by_runs()) {
+        decode(out_, count_, coding_);
+        return true;
+      }
     sort_and_decode(out_, count_, coding_);
     return true;
   }
 
  private:
+  // ---- runs ----
+
+  // Samples show whether the list may be a few runs. Returns false for most lists.
+  [[nodiscard]] bool may_be_merged() const {
+    if constexpr (sizeof(Key) >= 4) {
+      // Of shorter lists, the search would take too much of the time.
+      constexpr std::uint64_t least = 512, least_interleaved = 4096, excerpt = 128;
+      if (count_ < least) return false;
+      Key codes[excerpt];
+      encode(in_ + count_ / 2, codes, excerpt, coding_);
+      if (count_ >= least_interleaved && stride_of(codes, excerpt) != 0) return true;
+      return ChunkRuns<Key>::runs_of_sample(codes, excerpt, 2) != 0;
+    }
+    return false;
+  }
+  // Returns false, with the codes in any order, if there are no such runs or no memory.
+  [[nodiscard]] bool sort_by_runs() const {
+    using Runs = ChunkRuns<Key>;
+    const std::unique_ptr<Key[]> spare(new (std::nothrow) Key[count_]);
+    if (!spare) return false;
+    std::size_t ends[Runs::most];
+    const std::size_t runs = Runs::make(out_, count_, spare.get(), ends);
+    if (runs != 0) Runs::merge(out_, count_, spare.get(), ends, runs);
+    return runs != 0;
+  }
+
+  // ---- one run ----
+
   // Most lists end the search for order here, in a few nanoseconds.
   template <bool falling>
   [[nodiscard]] bool begins_in_order() const {

@@ -57,7 +57,7 @@ class FewRecords {
     const CodeRange range = range_of_codes(codes_, count_);
     if (found == 1 && !runs[0].falls)
       write(0, count_, codes_, [](std::uint64_t i) { return i; });
-    else if (found == 1 && no_neighbours_tie())
+    else if (found == 1 && !step_kinds_of(codes_, count_).tie)
       write(0, count_, codes_, [n = count_](std::uint64_t i) { return n - 1 - i; });
     else if (found != 0)
       merge(runs, found, range);
@@ -152,12 +152,6 @@ class FewRecords {
     return std::min(rises, falls) < most_runs;
   }
 
-  [[nodiscard]] bool no_neighbours_tie() const {
-    Key tie = 0;
-    for (std::uint64_t i = 1; i < count_; ++i) tie |= Key{codes_[i - 1] == codes_[i]};
-    return tie == 0;
-  }
-
   void merge(const Run* runs, std::size_t count, const CodeRange& range) const {
     const PlaceOrder<Key, std::uint64_t> order(codes_, count_, range);
     order.make(own_);
@@ -167,7 +161,7 @@ class FewRecords {
       if (runs[r].falls)
         turn(own_ + runs[r].begin, runs[r].end - runs[r].begin, order.place_bits());
     }
-    std::uint64_t* const words = merge_pieces(own_, own_ + count_, ends, count);
+    std::uint64_t* const words = merge_pieces<most_runs>(own_, own_ + count_, ends, count);
     order.finish(words);
     write(0, count_, codes_, [&](std::uint64_t i) { return words[i] & order.mask(); });
   }

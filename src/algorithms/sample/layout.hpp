@@ -131,7 +131,7 @@ struct Layout {
     }
   }
   // If at most this many keys at the end of a list are not in order, they are sorted and inserted.
-  [[nodiscard]] std::uint64_t most_tail() const { return problem.count / 16; }
+  [[nodiscard]] std::uint64_t most_tail() const { return problem.count / 64; }
   struct TailPiece {
     std::uint64_t sorted, tail;  // how many keys of both lists are before the piece
     std::uint64_t head;          // where its first keys are saved

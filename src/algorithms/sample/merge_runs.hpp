@@ -1,5 +1,6 @@
 // Sorts records that are a few sorted runs. Splitters divide the output into parts. Each part
-// consists of one piece of every run, and a thread merges these pieces. `Steps` is RecordSteps.
+// consists of one piece of every run, and a thread merges these pieces. `Steps` is RecordSteps. If
+// the runs have a tail, its words must be sorted (RecordSteps::sort_tail()).
 #pragma once
 
 #include <algorithm>
@@ -70,7 +71,9 @@ class MergeRuns {
         if (p == parts_) low = high;
         while (low < high) {
           const std::uint64_t middle = (low + high) / 2;
-          if (steps_.deciding(falls ? end - 1 - middle : begin + middle) < splitters_[p - 1])
+          const Word word = is_tail(r) ? steps_.tail.get()[middle] & ~steps_.mask()
+                                       : steps_.deciding(falls ? end - 1 - middle : begin + middle);
+          if (word < splitters_[p - 1])
             low = middle + 1;
           else
             high = middle;
@@ -88,7 +91,10 @@ class MergeRuns {
       const std::uint64_t low = cut(p, r), high = cut(p + 1, r);
       if (low == high) continue;
       const auto [begin, end, falls] = runs_.all[r];
-      steps_.make_piece(to, falls ? end - high : begin + low, high - low, falls);
+      if (is_tail(r))
+        std::copy(steps_.tail.get() + low, steps_.tail.get() + high, to);
+      else
+        steps_.make_piece(to, falls ? end - high : begin + low, high - low, falls);
       to += high - low;
     }
   }
@@ -104,10 +110,13 @@ class MergeRuns {
       ends[pieces + 1] = ends[pieces] + some;
       ++pieces;
     }
-    words = merge_pieces(words, steps_.spare(), ends, pieces);
+    words = merge_pieces<RunFinder::most>(words, steps_.spare(), ends, pieces);
     steps_.place(words, begins_[p], count);
   }
 
+  [[nodiscard]] bool is_tail(std::size_t run) const {
+    return runs_.has_tail && run + 1 == runs_.count;
+  }
   std::uint64_t& cut(std::uint64_t part, std::size_t run) const {
     return cuts_[part * runs_.count + run];
   }

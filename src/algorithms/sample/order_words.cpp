@@ -19,13 +19,16 @@ namespace sortium::sample::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls is_broken(codes, shared codes, count) for blocks of neighbours, each with the first of the
-// next block, until it returns true. Then looks for the first place in that block.
+// next block, until it returns true. Then looks for the first place in that block. The first blocks
+// are short, because many runs are.
 template <class Key, class IsBroken>
 std::size_t length_until(const Key* keys, std::size_t count, Coding<Key> c,
                          const IsBroken& is_broken) {
-  constexpr std::size_t block = 512;
-  Key made_codes[block + 1], made_shared[block + 1];
-  for (std::size_t begin = 0; begin + 1 < count; begin += block) {
+  constexpr std::size_t first_block = 32, last_block = 512;
+  Key made_codes[last_block + 1], made_shared[last_block + 1];
+  std::size_t block = first_block;
+  for (std::size_t begin = 0; begin + 1 < count;
+       begin += block, block = std::min(2 * block, last_block)) {
     const std::size_t some = std::min(block + 1, count - begin);
     const Key *codes = keys + begin, *shared = codes;  // if keys are their own codes
     if (c.is_float || c.flip != 0) {
@@ -58,7 +61,7 @@ std::size_t descending_all(const Key* keys, std::size_t count, Coding<Key> c) {
   });
 }
 template <class Word>
-bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
+bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
   constexpr std::size_t block = 512;
   for (std::size_t begin = 0; begin + stride < count; begin += block) {
     const std::size_t end = std::min(begin + block, count - stride);
@@ -67,6 +70,51 @@ bool ascends_by_all(const Word* words, std::size_t count, std::size_t stride) {
     if (broken != 0) return false;
   }
   return true;
+}
+
+template <class Word>
+Steps steps_of_all(const Word* words, std::size_t count) {
+  Steps all;
+  constexpr std::size_t block = 512;
+  // Counts have the size of a word, so that vectors hold them.
+  for (std::size_t begin = 1; begin + 1 < count; begin += block) {
+    const std::size_t end = std::min(begin + block, count - 1);
+    Word falls = 0, strays = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Word before = words[i - 1], here = words[i], after = words[i + 1];
+      falls += Word{before > here};
+      strays += Word{before <= after} & (Word{before > here} | Word{here > after});
+    }
+    all.falls += falls, all.strays += strays;
+  }
+  return all;
+}
+
+template <class Word>
+StepKinds step_kinds_of_all(const Word* words, std::size_t count) {
+  Word rise = 0, fall = 0, tie = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    rise |= Word{words[i - 1] < words[i]};
+    fall |= Word{words[i - 1] > words[i]};
+    tie |= Word{words[i - 1] == words[i]};
+  }
+  return {rise != 0, fall != 0, tie != 0};
+}
+
+template <class Word>
+std::size_t stride_of_all(const Word* words, std::size_t count) {
+  constexpr std::size_t most = 64, glances = 8;
+  if (count < 2 * most) return 0;
+  // Rejects most strides at once.
+  Word broken[most + 1] = {0};
+  for (std::size_t g = 0; g < glances; ++g) {
+    const Word* const from = words + g * ((count - most) / glances);
+    for (std::size_t stride = 0; stride <= most; ++stride)
+      broken[stride] |= Word{from[0] > from[stride]};
+  }
+  for (std::size_t stride = 2; stride <= most; ++stride)
+    if (broken[stride] == 0 && ascends_by(words, count, stride)) return stride;
+  return 0;
 }
 
 // True if words[0] to words[count] ascend.
@@ -142,15 +190,6 @@ void swap_reversed_all(Word* HWY_RESTRICT a, Word* HWY_RESTRICT b, std::size_t c
   for (; i < count; ++i) std::swap(a[i], b[count - 1 - i]);
 }
 
-#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-template <class Word>
-constexpr bool merges_vectors = false;
-#else
-// Without AVX-512, x86 has no instruction for the lower of two numbers of 64 bits.
-template <class Word>
-constexpr bool merges_vectors = sizeof(Word) == 4 || HWY_TARGET <= HWY_AVX3 || !HWY_ARCH_X86;
-#endif
-
 // Merges words one at a time, from both ends at once, because neither end waits for the other's
 // loads. A step takes at most two words from a list. So the inner loop makes half as many steps as
 // the shorter list has words, and checks no bounds.
@@ -205,75 +244,73 @@ HWY_INLINE V sort_bitonic(D d, V v) {
   return v;
 }
 
-// Merges two lists, a vector at a time: Inoue, Moriyama, Komatsu, Nakatani, "AA-Sort" (2007).
-// `highest` has the highest words that were read. The next vector comes from the list whose next
-// word is lower.
+// Merges two lists, a vector at a time. A step compares the next vector of `a` with the reversed
+// next vector of `b`: the lower words of all lanes are the lowest words of both lists. So a step
+// waits only until the step before it has counted its words, and not for its network:
+// Papaphilippou, Brooks, Luk, "FLiMS: Fast Lightweight Merge Sorter" (2018).
 template <class Word>
 class VectorMerge {
   using D = hn::ScalableTag<Word>;
   using V = hn::Vec<D>;
-  static constexpr std::size_t lanes = HWY_MAX_LANES_D(D);
 
  public:
-  HWY_INLINE VectorMerge(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
-                         Word* to)
-      : a_(a),
-        a_end_(a + a_count),
-        b_(b),
-        b_end_(b + b_count),
-        to_(to),
-        to_end_(to + a_count + b_count),
-        highest_(hn::Zero(D())) {
-    if (to_ != to_end_) highest_ = take_any();
+  static constexpr std::size_t lanes = HWY_MAX_LANES_D(D);
+
+  // Writes the lowest words, up to `to_end`, of the two lists.
+  HWY_INLINE VectorMerge(const Word* a, const Word* a_end, const Word* b, const Word* b_end,
+                         Word* to, Word* to_end)
+      : a_(a), a_end_(a_end), b_(b), b_end_(b_end), to_(to), to_end_(to_end) {}
+
+  // Returns how many steps can be made at least.
+  [[nodiscard]] HWY_INLINE std::size_t steps() const {
+    return static_cast<std::size_t>(std::min({a_end_ - a_, b_end_ - b_, to_end_ - to_})) / lanes;
   }
-  // True if the next vector can be read from either list.
-  [[nodiscard]] HWY_INLINE bool has_both() const {
-    return static_cast<std::size_t>(a_end_ - a_) >= lanes &&
-           static_cast<std::size_t>(b_end_ - b_) >= lanes;
-  }
-  // Needs has_both().
+  // Needs steps().
   HWY_INLINE void step() {
-    const bool from_b = *b_ < *a_;
-    const V next = hn::LoadU(D(), from_b ? b_ : a_);
-    b_ += from_b ? lanes : 0;
-    a_ += from_b ? 0 : lanes;
-    hn::StoreU(exchange(next), D(), to_);
+    const D d;
+    const V a = hn::LoadU(d, a_), b = hn::Reverse(d, hn::LoadU(d, b_));
+    const std::size_t of_b = hn::CountTrue(d, hn::Lt(b, a));
+    hn::StoreU(sort_bitonic(d, hn::Min(a, b)), d, to_);
+    b_ += of_b;
+    a_ += lanes - of_b;
     to_ += lanes;
   }
   HWY_INLINE void finish() {
-    while (has_both()) step();
-    while (a_ != a_end_ || b_ != b_end_) store_some(exchange(take_any()));
-    store_some(highest_);
+    while (std::size_t some = steps())
+      for (; some != 0; --some) step();
+    while (to_ != to_end_) {
+      if (a_ == a_end_) return copy_rest(b_);
+      if (b_ == b_end_) return copy_rest(a_);
+      step_some();
+    }
   }
 
  private:
-  HWY_INLINE void store_some(V v) {
-    const std::size_t some = std::min(lanes, static_cast<std::size_t>(to_end_ - to_));
-    hn::StoreN(v, D(), to_, some);
+  HWY_INLINE void copy_rest(const Word* from) {
+    std::memcpy(to_, from, static_cast<std::size_t>(to_end_ - to_) * sizeof(Word));
+  }
+  // Lanes behind the end of a list have the highest word.
+  static HWY_INLINE V load_some(const Word* from, const Word* end) {
+    const D d;
+    const auto left = static_cast<std::size_t>(end - from);
+    return hn::LoadNOr(hn::Set(d, static_cast<Word>(~Word{0})), d, from, std::min(left, lanes));
+  }
+  // A step near the end of a list or of the output.
+  HWY_INLINE void step_some() {
+    const D d;
+    const V a = load_some(a_, a_end_), b = hn::Reverse(d, load_some(b_, b_end_));
+    const std::size_t of_b = hn::CountTrue(d, hn::Lt(b, a));
+    const std::size_t some = std::min(static_cast<std::size_t>(to_end_ - to_), lanes);
+    hn::StoreN(sort_bitonic(d, hn::Min(a, b)), d, to_, some);
+    // If lanes behind the end of `a` precede words of `b`, all words left are the highest.
+    const std::size_t of_a = std::min(lanes - of_b, static_cast<std::size_t>(a_end_ - a_));
+    a_ += of_a;
+    b_ += std::min(lanes - of_a, static_cast<std::size_t>(b_end_ - b_));
     to_ += some;
-  }
-  // Reads a vector. If a list has fewer words left, the other lanes become the highest word. Such
-  // lanes stay behind all words of the lists.
-  HWY_INLINE V take_any() {
-    const bool from_b = a_ == a_end_ || (b_ != b_end_ && *b_ < *a_);
-    const Word*& from = from_b ? b_ : a_;
-    const std::size_t left = static_cast<std::size_t>((from_b ? b_end_ : a_end_) - from);
-    const std::size_t some = std::min(left, lanes);
-    const V v = hn::LoadNOr(hn::Set(D(), static_cast<Word>(~Word{0})), D(), from, some);
-    from += some;
-    return v;
-  }
-  // Returns the lowest words of `next` and highest_, and keeps the others.
-  HWY_INLINE V exchange(V next) {
-    const V turned = hn::Reverse(D(), next);
-    const V low = hn::Min(highest_, turned);
-    highest_ = sort_bitonic(D(), hn::Max(highest_, turned));
-    return sort_bitonic(D(), low);
   }
 
   const Word *a_, *a_end_, *b_, *b_end_;
   Word *to_, *to_end_;
-  V highest_;
 };
 
 // Returns how many of the `wanted` lowest words of both lists are in `a`.
@@ -281,26 +318,33 @@ template <class Word>
 std::size_t lowest_of_a(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
                         std::size_t wanted) {
   std::size_t low = wanted > b_count ? wanted - b_count : 0, high = std::min(wanted, a_count);
+  // Without a branch on words, which would be mispredicted half of the times.
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
-    if (a[middle] <= b[wanted - 1 - middle])
-      low = middle + 1;
-    else
-      high = middle;
+    const bool is_lower = a[middle] <= b[wanted - 1 - middle];
+    low = is_lower ? middle + 1 : low;
+    high = is_lower ? high : middle;
   }
   return low;
 }
-// Merges both halves of the output at once: a step waits for the step before it.
+// Merges parts of the output at once: a step waits for the step before it.
 template <class Word>
 void merge_by_vectors(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count,
                       Word* to) {
-  const std::size_t half = (a_count + b_count) / 2;
-  const std::size_t of_a = lowest_of_a(a, a_count, b, b_count, half), of_b = half - of_a;
-  VectorMerge<Word> first(a, of_a, b, of_b, to);
-  VectorMerge<Word> second(a + of_a, a_count - of_a, b + of_b, b_count - of_b, to + half);
-  while (first.has_both() && second.has_both()) first.step(), second.step();
-  first.finish();
-  second.finish();
+  using Merge = VectorMerge<Word>;
+  constexpr std::size_t parts = 4, least = 4 * Merge::lanes;
+  const std::size_t count = a_count + b_count;
+  if (count < parts * least) return Merge(a, a + a_count, b, b + b_count, to, to + count).finish();
+  const std::size_t length = count / parts / Merge::lanes * Merge::lanes;
+  const auto part = [&](std::size_t p) {
+    const std::size_t before = p * length, of_a = lowest_of_a(a, a_count, b, b_count, before);
+    return Merge(a + of_a, a + a_count, b + (before - of_a), b + b_count, to + before,
+                 to + (p + 1 == parts ? count : before + length));
+  };
+  Merge first = part(0), second = part(1), third = part(2), last = part(3);
+  while (std::size_t some = std::min({first.steps(), second.steps(), third.steps(), last.steps()}))
+    for (; some != 0; --some) first.step(), second.step(), third.step(), last.step();
+  first.finish(), second.finish(), third.finish(), last.finish();
 }
 #endif
 
@@ -321,10 +365,10 @@ void merge_all(const Word* a, std::size_t a_count, const Word* b, std::size_t b_
   const auto among = static_cast<std::size_t>(std::lower_bound(b, b + b_count, a[a_count - 1]) - b);
   std::copy_n(b + among, b_count - among, to + a_count + among);
 #if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if constexpr (merges_vectors<Word>)
-    return merge_by_vectors(a + before, a_count - before, b, among, to + before);
-#endif
+  merge_by_vectors(a + before, a_count - before, b, among, to + before);
+#else
   merge_by_words(a + before, a_count - before, b, among, to + before);
+#endif
 }
 
 }  // namespace sortium::sample::HWY_NAMESPACE
@@ -344,9 +388,19 @@ std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding) {
   return HWY_DYNAMIC_DISPATCH_T(Descending)(keys, count, coding);
 }
 template <class Word>
-bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
-  HWY_EXPORT_T(AscendsBy, ascends_by_all<Word>);
-  return HWY_DYNAMIC_DISPATCH_T(AscendsBy)(words, count, stride);
+Steps steps_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StepsOf, steps_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StepsOf)(words, count);
+}
+template <class Word>
+StepKinds step_kinds_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StepKindsOf, step_kinds_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StepKindsOf)(words, count);
+}
+template <class Word>
+std::size_t stride_of(const Word* words, std::size_t count) {
+  HWY_EXPORT_T(StrideOf, stride_of_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(StrideOf)(words, count);
 }
 template <class Code>
 CodeTies ties_of(const Code* codes, std::size_t count) {
@@ -380,7 +434,9 @@ SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
 #define SORTIUM_SAMPLE_MERGE(bits)                                                               \
-  template bool ascends_by(const std::uint##bits##_t*, std::size_t, std::size_t);                \
+  template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                     \
+  template Steps steps_of(const std::uint##bits##_t*, std::size_t);                              \
+  template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                       \
   template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,      \
                                    std::size_t);                                                 \
   template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \

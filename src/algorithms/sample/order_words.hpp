@@ -6,8 +6,8 @@
 
 namespace sortium::sample {
 
-// The functions exist for keys of 2, 4 and 8 bytes; ascends_by(), move_strays() and merge_words()
-// for 4 and 8.
+// The functions exist for keys of 2, 4 and 8 bytes; steps_of(), step_kinds_of(), stride_of(),
+// move_strays() and merge_words() for 4 and 8.
 
 // Returns how many of the first keys are in order: each is followed by one that is not before it.
 // At least 1 if count is not 0.
@@ -17,9 +17,23 @@ template <class Key>
 // the same key. A tie between different keys ends the search, because they must keep their order.
 template <class Key>
 [[nodiscard]] std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding);
-// True if no word is above the word `stride` places after it.
+// Counts the steps from a word to a higher or to a lower one. `strays` are the steps down from or
+// to a word without which the words around it ascend.
+struct Steps {
+  std::size_t rises = 0, falls = 0, strays = 0;
+};
 template <class Word>
-[[nodiscard]] bool ascends_by(const Word* words, std::size_t count, std::size_t stride);
+[[nodiscard]] Steps steps_of(const Word* words, std::size_t count);
+// Which steps from a word to the next one occur.
+struct StepKinds {
+  bool rise = false, fall = false, tie = false;
+};
+template <class Word>
+[[nodiscard]] StepKinds step_kinds_of(const Word* words, std::size_t count);
+// Returns the least number of interleaved ascending runs, from 2 to 64; 0 if the words are not such
+// runs, or fewer than 128.
+template <class Word>
+[[nodiscard]] std::size_t stride_of(const Word* words, std::size_t count);
 // Moves words that are out of order behind the others, which then ascend. Returns the number of the
 // others. Returns 0, with the words in any order, if more than `most` words would move.
 // `strays` has space for `most` words. A heuristic decides which word of a

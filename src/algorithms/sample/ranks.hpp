@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "codes.hpp"
+#include "order_words.hpp"
 
 namespace sortium::sample {
 
@@ -66,15 +67,29 @@ class Ranks {
   void sort_ties(const Key* keys, std::uint64_t* words, std::uint64_t count,
                  unsigned position_bits) const {
     const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
-    for (std::uint64_t begin = 0, end = 0; begin < count; begin = end) {
-      for (end = begin + 1;
-           end < count && words[end] >> position_bits == words[begin] >> position_bits;)
-        ++end;
-      if (end - begin > 1) sort_run(keys, words + begin, end - begin, position_bits, mask);
+    constexpr std::uint64_t block = 64;
+    for (std::uint64_t begin = 0; begin < count;) {
+      if (begin + block < count && all_differ(words + begin, block, mask)) {
+        begin += block;
+        continue;
+      }
+      const std::uint64_t last = std::min(begin + block, count);
+      for (std::uint64_t end = begin; begin < last; begin = end) {
+        while (++end < count && words[end] >> position_bits == words[begin] >> position_bits) {
+        }
+        if (end - begin > 1) sort_run(keys, words + begin, end - begin, position_bits, mask);
+      }
     }
   }
 
  private:
+  // False if any of `count` words has the window of the next one; rarely also if none has. By
+  // operations that all vector instruction sets have for words of 8 bytes.
+  static bool all_differ(const std::uint64_t* words, std::uint64_t count, std::uint64_t mask) {
+    std::uint64_t borrows = 0;
+    for (std::uint64_t i = 0; i < count; ++i) borrows |= (words[i] ^ words[i + 1]) - (mask + 1);
+    return borrows >> 63 == 0;
+  }
   // True if a key and its rank differ in the same bits for all keys: integers that are compared by
   // all bits.
   [[nodiscard]] bool is_integer() const {
@@ -84,6 +99,11 @@ class Ranks {
   template <class Key>
   void sort_run(const Key* keys, std::uint64_t* words, std::uint64_t count, unsigned position_bits,
                 std::uint64_t mask) const {
+    // Most groups are keys that tie.
+    Key differ = 0;
+    for (std::uint64_t i = 1; i < count; ++i)
+      differ |= keys[words[i] & mask] ^ keys[words[0] & mask];
+    if (differ == 0) return;
     const auto rank = [&](std::uint64_t word) { return rank_(keys[word & mask]); };
     if (count == 2) {
       if (rank(words[1]) < rank(words[0])) std::swap(words[0], words[1]);
@@ -114,7 +134,7 @@ class Ranks {
 // Reverses the words of a descending run. Words that differ only in their positions keep their
 // order.
 inline void turn(std::uint64_t* words, std::uint64_t count, unsigned position_bits) {
-  std::reverse(words, words + count);
+  swap_reversed(words, words + (count + 1) / 2, count / 2);
   for (std::uint64_t i = 0, end = 0; i < count; i = end) {
     for (end = i + 1; end < count && words[end] >> position_bits == words[i] >> position_bits;)
       ++end;

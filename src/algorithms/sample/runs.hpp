@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "order_words.hpp"
+
 namespace sortium::sample {
 
 // Records [begin, end) in order. Their ranks never descend or, if `falls`, never ascend.
@@ -50,10 +52,13 @@ class RunFinder {
   struct Runs {
     std::array<Run, most> all;
     std::size_t count = 0;  // 0: too many runs
+    bool tie = false;       // neighbours in one of the runs tie
+    bool has_tail = false;  // the records of the last run are in any order, and few
 
     [[nodiscard]] const Run* begin() const { return all.data(); }
     [[nodiscard]] const Run* end() const { return all.data() + count; }
     [[nodiscard]] bool is_one_that_ascends() const { return count == 1 && !all[0].falls; }
+    [[nodiscard]] bool is_one_that_falls() const { return count == 1 && all[0].falls; }
   };
 
   [[nodiscard]] static std::uint64_t pieces_of(std::uint64_t count) {
@@ -69,22 +74,19 @@ class RunFinder {
   [[nodiscard]] bool given_up() const { return given_up_.load(std::memory_order_relaxed); }
 
   // Examines piece `p`. ranks(first, to, count) writes the ranks of `count` records to `to`.
-  template <class Ranks>
+  template <class Rank, class Ranks>
   void look(std::uint64_t p, const Ranks& ranks) {
-    std::uint64_t rank[step];
+    Rank rank[step];
     const std::uint64_t end =
         p + 1 < pieces() ? (p + 1) * piece + 1 : count_;  // includes the next piece's first record
     auto& mine = stretches_[p];
     for (std::uint64_t i = p * piece; i + 1 < end && !given_up(); i += step - 1) {
       const std::uint64_t some = end - i < step ? end - i : step;
       ranks(i, rank, some);
-      bool rises = false, falls = false;
-      for (std::uint64_t k = 1; k < some; ++k) {
-        rises |= rank[k - 1] < rank[k];
-        falls |= rank[k - 1] > rank[k];
-      }
-      if (!rises || !falls)
-        mine.add(i, some - 1, rises - falls);
+      const auto [rise, fall, tie] = step_kinds_of(rank, some);
+      if (tie) tie_.store(true, std::memory_order_relaxed);
+      if (!rise || !fall)
+        mine.add(i, some - 1, rise - fall);
       else
         for (std::uint64_t k = 1; k < some && mine.count <= most; ++k)
           mine.add(i + k - 1, 1, (rank[k - 1] < rank[k]) - (rank[k - 1] > rank[k]));
@@ -107,6 +109,7 @@ class RunFinder {
         if (joined.count > most) return {};
       }
     Runs out;
+    out.tie = tie_;
     if (given_up()) return out;
     std::uint64_t begin = 0;
     for (std::size_t i = 0; i < joined.count; ++i) {
@@ -126,7 +129,7 @@ class RunFinder {
   std::uint64_t count_;
   Stretches* stretches_;
   std::atomic<std::size_t> apart_{0};  // stretches that do not begin a piece
-  std::atomic<bool> given_up_{false};
+  std::atomic<bool> given_up_{false}, tie_{false};
 };
 using Runs = RunFinder::Runs;
 

@@ -95,8 +95,13 @@ class SampleSorter final : public Sorter {
       if (layout_.form == Form::codes) return sort_keys<Key>(queue, context);
     Runs runs;
     if (problem.count > layout_.alone) {
-      host::call(queue, "look", [&] { runs = find_runs(at<const Key>(o.keys_in), o); });
+      host::call(queue, "look", [&] {
+        runs = find_runs(at<const Key>(o.keys_in), o);
+        if (runs.count == 0) runs = find_tail(at<const Key>(o.keys_in));
+      });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
+      if (runs.is_one_that_falls() && !runs.tie)
+        return host::call(queue, "reverse", [&] { reverse_order<Key>(o); });
     }
     if (problem.payload != Payload::none && problem.value_bytes == 8)
       sort_records<Key, std::uint64_t>(queue, context, runs);
@@ -106,16 +111,41 @@ class SampleSorter final : public Sorter {
 
   template <class Key>
   Runs find_runs(const Key* keys, const Operands& o) const {
+    if constexpr (sizeof(Key) >= 4)
+      if (layout_.coded) return find_runs_of<Key>(keys, o);
+    return find_runs_of<std::uint64_t>(keys, o);
+  }
+  template <class Rank, class Key>
+  Runs find_runs_of(const Key* keys, const Operands& o) const {
     RunFinder finder(layout_.problem.count, at<RunFinder::Stretches>(layout_.stretches.in(o)));
-    const auto ranks_from = [&](std::uint64_t first, std::uint64_t* to, std::uint64_t count) {
+    const auto ranks_from = [&](std::uint64_t first, Rank* to, std::uint64_t count) {
       ranks_.of(keys + first, to, count);
     };
     // Piece 0 usually has too many runs already; then no other thread is woken.
-    finder.look(0, ranks_from);
+    finder.look<Rank>(0, ranks_from);
     if (!finder.given_up())
       layout_.each(o, finder.pieces() - 1,
-                   [&](std::uint64_t p) { finder.look(p + 1, ranks_from); });
+                   [&](std::uint64_t p) { finder.look<Rank>(p + 1, ranks_from); });
     return finder.runs();
+  }
+
+  // If all records but a few at the end are in order, returns these and the others as two runs.
+  template <class Key>
+  Runs find_tail(const Key* keys) const {
+    Runs runs;
+    if constexpr (sizeof(Key) >= 4) {
+      constexpr std::uint64_t share = 16, glance = 64;
+      const std::uint64_t n = layout_.problem.count;
+      const auto coding = coding_of<Key>(layout_.problem);
+      if (!layout_.coded || ascending(keys, glance, coding) < glance) return runs;
+      const std::uint64_t sorted = ascending(keys, n, coding);
+      if (n - sorted > n / share) return runs;
+      runs.all[0] = {0, sorted, false};
+      runs.all[1] = {sorted, n, false};
+      runs.count = 2;
+      runs.has_tail = true;
+    }
+    return runs;
   }
 
   // The input is sorted: copies it to the output.
@@ -139,6 +169,39 @@ class SampleSorter final : public Sorter {
         else
           at<std::uint64_t>(o.values_out)[i] = i;
       }
+    });
+  }
+
+  // The input is in reverse order: writes it to the output from its end on.
+  template <class Key>
+  void reverse_order(const Operands& o) const {
+    const Problem& problem = layout_.problem;
+    const auto values = [&]<class Value>(Value) {
+      if (problem.payload == Payload::values)
+        return reverse_list(o, at<const Value>(o.values_in), at<Value>(o.values_out));
+      layout_.each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t count) {
+        for (std::uint64_t i = begin; i < begin + count; ++i)
+          at<Value>(o.values_out)[i] = static_cast<Value>(problem.count - 1 - i);
+      });
+    };
+    if (problem.payload != Payload::none && problem.value_bytes == 4) values(std::uint32_t{});
+    if (problem.payload != Payload::none && problem.value_bytes == 8) values(std::uint64_t{});
+    if (problem.keys_out) reverse_list(o, at<const Key>(o.keys_in), at<Key>(o.keys_out));
+  }
+  template <class T>
+  void reverse_list(const Operands& o, const T* in, T* out) const {
+    const std::uint64_t n = layout_.problem.count;
+    layout_.each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t count) {
+      if (in != out) {
+        std::reverse_copy(in + (n - begin - count), in + (n - begin), out + begin);
+        return;
+      }
+      const std::uint64_t end = std::min(begin + count, n / 2);
+      if (begin >= end) return;
+      if constexpr (sizeof(T) == 1)
+        for (std::uint64_t i = begin; i < end; ++i) std::swap(out[i], out[n - 1 - i]);
+      else
+        swap_reversed(out + begin, out + n - end, end - begin);
     });
   }
 
@@ -252,11 +315,12 @@ class SampleSorter final : public Sorter {
     Partition(context, steps).run(queue);
   }
 
-  // Merges of few runs of packed words take less time; so do radix sorts of short lists.
+  // Merges of few runs take less time; so do radix sorts of short lists of packed words.
   [[nodiscard]] bool strips_suit(const Runs& runs) const {
     constexpr std::uint64_t short_list = 1u << 17;
-    return layout_.form == Form::paired ||
-           (layout_.form == Form::packed && runs.count == 0 && layout_.problem.count > short_list);
+    return runs.count == 0 &&
+           (layout_.form == Form::paired ||
+            (layout_.form == Form::packed && layout_.problem.count > short_list));
   }
   // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
   template <class Key, class Moved, class Value, class Q>
@@ -276,7 +340,8 @@ class SampleSorter final : public Sorter {
     bool merged = false;
     host::call(queue, "merge", [&] {
       steps.window = find_window(steps.in, 64 - steps.position_bits, context.operands);
-      merged = MergeRuns(context, steps, runs).run();
+      merged = (!runs.has_tail || steps.sort_tail(runs.all[1].begin)) &&
+               MergeRuns(context, steps, runs).run();
     });
     return merged;
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "chunk_runs.hpp"
 #include "key_steps.hpp"
 #include "merge_pieces.hpp"
 #include "positions.hpp"
@@ -29,7 +30,11 @@ class Strips {
   // True if samples show that chunks hold few runs each, or keys of few parts of the output. The
   // second does not help lists that SplitKeys sorts in a core's cache.
   [[nodiscard]] bool are_worth_it() const {
-    return excerpts_are(is_ordered) || excerpts_are(is_interleaved) ||
+    return excerpts_are([](Key* codes, std::size_t count) {
+             return Runs::runs_of_sample(codes, count, excerpt / Runs::least_run);
+           }) ||
+           excerpts_are(
+               [](Key* codes, std::size_t n) { return stride_of(codes, n) != 0 ? 1 : 0; }) ||
            (!is_split_in_cache() && chunks_are_narrow());
   }
 
@@ -56,12 +61,11 @@ class Strips {
 
  private:
   using Section = Layout::StripSection;
+  using Runs = ChunkRuns<Key>;
 
-  static constexpr std::size_t most_natural_runs = 16;  // of a chunk; more are sorted again
-  static constexpr std::size_t most_stride = 64;
-  static constexpr std::size_t stray_share = 16;  // at most one of so many keys is out of order
-  // Runs of a part: at most this many can be longer than a 64th of it; more than these are sorted.
-  static constexpr std::size_t most_long = 64, most_merged = 32;
+  static constexpr std::size_t most_cut = 64;  // runs of all chunks; more are merged in the chunks
+  static constexpr std::size_t most_merged = Runs::most;  // runs of a part
+  static constexpr std::size_t least_merged = 32;  // keys of a run; shorter ones are sorted at once
 
   // ---- is there order? ----
 
@@ -97,36 +101,25 @@ class Strips {
     }
     return narrow >= excerpts - 2;
   }
-  [[nodiscard]] bool excerpts_are(bool (*ordered)(Key*, std::size_t)) const {
+  // runs_of(codes, count) returns how many runs a sample is; 0: too many. True if most excerpts are
+  // few runs, and merges of the list take less time than a sort: one of keys of 8 bytes takes
+  // longer.
+  template <class RunsOf>
+  [[nodiscard]] bool excerpts_are(const RunsOf& runs_of) const {
+    constexpr std::uint64_t least_mean_run = sizeof(Key) == 4 ? 1u << 11 : 1u << 8;
+    constexpr std::uint64_t most_breaks = excerpts * excerpt / least_mean_run;
     Key codes[excerpt];
-    std::uint64_t found = 0;
-    for (std::uint64_t w = 0; w < excerpts && found + 2 >= w; ++w) {
+    std::uint64_t found = 0, breaks = 0;
+    for (std::uint64_t w = 0; w < excerpts && found + 2 >= w && breaks <= most_breaks; ++w) {
       const std::uint64_t begin = excerpt_begin(w);
       steps_.make(codes, begin, glance);
-      if (!ordered(codes, glance)) continue;
+      if (runs_of(codes, glance) == 0) continue;
       steps_.make(codes, begin, excerpt);
-      found += ordered(codes, excerpt);
+      const std::uint64_t runs = runs_of(codes, excerpt);
+      found += runs != 0;
+      breaks += std::max<std::uint64_t>(runs, 1) - 1;
     }
-    return found >= excerpts - 2;
-  }
-  static bool is_ordered(Key* codes, std::size_t count) {
-    Key strays[excerpt / stray_share];
-    return descending(codes, count, Coding<Key>{}) == count ||
-           move_strays(codes, count, strays, count / stray_share) != 0;
-  }
-  static bool is_interleaved(Key* codes, std::size_t count) { return stride_of(codes, count) != 0; }
-  // Returns the least number of interleaved ascending runs, or 0.
-  static std::size_t stride_of(const Key* codes, std::size_t count) {
-    for (std::size_t stride = 2; stride <= most_stride && 2 * stride <= count; ++stride)
-      if (may_ascend_by(codes, count - stride, stride) && ascends_by(codes, count, stride))
-        return stride;
-    return 0;
-  }
-  // Rejects most strides after a few comparisons.
-  static bool may_ascend_by(const Key* codes, std::size_t count, std::size_t stride) {
-    bool ascends = true;
-    for (std::size_t i = 0; i < count; i += 1 + count / 8) ascends &= codes[i] <= codes[i + stride];
-    return ascends;
+    return found >= excerpts - 2 && breaks <= most_breaks;
   }
 
   // ---- chunks become runs, and runs sections ----
@@ -135,58 +128,18 @@ class Strips {
     Key* const codes = steps_.chunk(begin);
     steps_.make(codes, begin, count);
     if (steps_.coding.is_float) sections_.note_ties(c, ties_of(codes, count));
-    std::size_t ends[most_stride];
-    std::size_t runs = natural_runs(codes, count, ends);
-    if (runs == 0) runs = interleaved_runs(codes, count, ends);
-    if (runs == 0) runs = runs_without_strays(codes, count, ends);
-    if (runs == 0 || !sections_.cut(c, begin, codes, ends, runs)) {
+    std::size_t ends[Runs::most];
+    std::size_t runs = Runs::make(codes, count, own(), ends);
+    if (runs == 0) {
       sort_codes(codes, count);
       ends[0] = count;
-      sections_.cut(c, begin, codes, ends, 1);
+      runs = 1;
     }
-  }
-
-  // Finds the ascending and descending runs, and reverses the latter. Returns their number; 0 if
-  // there are too many.
-  static std::size_t natural_runs(Key* codes, std::size_t count, std::size_t* ends) {
-    std::size_t runs = 0;
-    for (std::size_t begin = 0; begin < count;) {
-      std::size_t length = ascending(codes + begin, count - begin, Coding<Key>{});
-      if (length == 1) {
-        length = descending(codes + begin, count - begin, Coding<Key>{});
-        std::reverse(codes + begin, codes + begin + length);
-      }
-      if (runs != 0 && codes[begin - 1] <= codes[begin])
-        --runs;  // continues the run before it
-      else if (runs == most_natural_runs)
-        return 0;
-      begin += length;
-      ends[runs++] = begin;
-    }
-    return runs;
-  }
-
-  std::size_t interleaved_runs(Key* codes, std::size_t count, std::size_t* ends) const {
-    const std::size_t stride = stride_of(codes, count);
-    if (stride == 0) return 0;
-    Key* const apart = own();
-    std::size_t to = 0;
-    for (std::size_t r = 0; r < stride; ++r) {
-      for (std::size_t i = r; i < count; i += stride) apart[to++] = codes[i];
-      ends[r] = to;
-    }
-    std::memcpy(codes, apart, count * sizeof(Key));
-    return stride;
-  }
-
-  // If all keys ascend except for a few, makes a run of these and a run of the others.
-  std::size_t runs_without_strays(Key* codes, std::size_t count, std::size_t* ends) const {
-    const std::size_t kept = move_strays(codes, count, own(), count / stray_share);
-    if (kept == 0) return 0;
-    sort_codes(codes + kept, count - kept);
-    ends[0] = kept;
-    ends[1] = count;
-    return 2;
+    // The first run and the last one may continue in the chunks beside this one.
+    if (runs <= 2 || (runs - 2) * layout_.chunks <= most_cut)
+      if (sections_.cut(c, begin, codes, ends, runs)) return;
+    Runs::merge(codes, count, own(), ends, runs);
+    sections_.cut(c, begin, codes, ends, 1);
   }
 
   // ---- parts ----
@@ -233,40 +186,43 @@ class Strips {
   // Merges the long runs of the sections, and sorts the short ones together. Returns false if
   // sorting all of them takes less time.
   bool merge_part(const Run& all, Key* out) const {
-    const std::uint64_t least = all.count / most_long;  // records of a long run
-    Run runs[most_long];
+    if (2 * all.count > layout_.own_words * 8 / sizeof(Key)) return false;
+    const std::uint64_t least =
+        std::max<std::uint64_t>(all.count / (2 * most_merged), least_merged);
+    Run runs[most_merged];
     std::size_t found = 0;
     std::uint64_t rest = all.count;
     for_runs(all.begin, all.end, [&](const Run& run) {
       if (run.count <= least) return;
-      runs[found++] = run;
-      rest -= run.count;
+      if (found < most_merged) runs[found] = run, rest -= run.count;
+      ++found;
     });
     if (found == 1 && rest == 0) return gather(runs[0], out), true;
     if (found > most_merged || rest > all.count / 4) return false;
-    if (2 * all.count > layout_.own_words * 8 / sizeof(Key)) return false;
 
-    std::sort(runs, runs + found, [](const Run& a, const Run& b) { return a.count < b.count; });
-    Key* const words = own();
-    std::uint64_t ends[most_merged + 2], to = 0;
-    std::size_t pieces = 0;
-    for_runs(all.begin, all.end, [&](const Run& run) {
-      if (run.count > least) return;
-      gather(run, words + to);
-      to += run.count;
-    });
-    if (to != 0) {
-      sort_codes(words, to);
-      ends[++pieces] = to;
+    Piece<Key> pieces[most_merged + 1];
+    std::size_t count = 0;
+    Key* gathered = own() + all.count;
+    if (rest != 0) {
+      Key* const words = gathered;
+      for_runs(all.begin, all.end, [&](const Run& run) {
+        if (run.count <= least) gather(run, gathered), gathered += run.count;
+      });
+      sort_codes(words, rest);
+      pieces[count++] = {words, rest};
     }
-    for (std::size_t r = 0; r < found; ++r) {
-      gather(runs[r], words + to);
-      to += runs[r].count;
-      ends[++pieces] = to;
-    }
-    ends[0] = 0;
-    merge_pieces(words, words + all.count, ends, pieces, out);
+    for (std::size_t r = 0; r < found; ++r) pieces[count++] = piece_of(runs[r], gathered);
+    MergeTree<Key>(pieces).merge(0, count, all.count, out, own());
     return true;
+  }
+  // Returns the run's words where they are, if its sections are neighbours. Else gathers them.
+  Piece<Key> piece_of(const Run& run, Key*& gathered) const {
+    const Section& last = run.end[-1];
+    if (last.from + last.count - run.begin->from == run.count)
+      return {steps_.chunked + run.begin->from, run.count};
+    gather(run, gathered);
+    gathered += run.count;
+    return {gathered - run.count, run.count};
   }
   [[nodiscard]] Key* own() const {
     return reinterpret_cast<Key*>(at<std::uint64_t>(layout_.own.in(operands_)) +
