@@ -223,8 +223,7 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     // Scan over parts.
     const u32 moved = stay ? 0 : whole.parts, end_moved = min(end_part, moved);
     UNROLL
-    for (u32 i = 0; i < COLUMN; ++i)
-      sum[i] += leads >> i & 1 ? whole.begin + begins[own + i] : 0;
+    for (u32 i = 0; i < COLUMN; ++i) sum[i] += leads >> i & 1 ? whole.begin + begins[own + i] : 0;
     for (u32 p = begin_part; p < end_moved; p += ABREAST) {
       index_t count[ABREAST * COLUMN];
       UNROLL

@@ -319,8 +319,8 @@ void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const ukey_t*
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i)
         if (first + i * WG < last)
-          place[i] += records_before(mine->ranks, count, piece, (first + i * WG - begin) / PIECE,
-                                     rank[i]);
+          place[i] +=
+              records_before(mine->ranks, count, piece, (first + i * WG - begin) / PIECE, rank[i]);
       barrier_local();
     }
     UNROLL
