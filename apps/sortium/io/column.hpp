@@ -35,8 +35,8 @@ struct Keys : Column {
   sortium::KeyType type = sortium::KeyType::u32;
 };
 
-// Returns the form in which an output of this name is written: npy by its name; else text if the
-// user says so; else raw.
+// Returns the kind of file to write: npy if the name ends so, else text if `text` is true, else
+// raw.
 [[nodiscard]] Kind kind_of(const std::string& path, bool text);
 // The same for an output whose records came from the file `in`. If the output replaces `in` and
 // `in` is an .npy file, the output is one too, whatever its name is.

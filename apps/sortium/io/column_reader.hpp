@@ -31,8 +31,8 @@ class ColumnReader {
                                                                 Progress& progress);
   explicit ColumnReader(const std::string& path);
 
-  // The type of the records; `count` and `total` are the records read so far, and `type` is that of
-  // keys. There are no data.
+  // Describes the records, without data: `type` is the type of a key; `count` and `total` are the
+  // number of records read so far.
   [[nodiscard]] const Keys& column() const { return column_; }
   // The number of records, if it is known before the end.
   [[nodiscard]] std::optional<std::uint64_t> known_count() const { return known_; }

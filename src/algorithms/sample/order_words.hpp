@@ -17,21 +17,21 @@ template <class Key>
 // the same key. A tie between different keys ends the search, because they must keep their order.
 template <class Key>
 [[nodiscard]] std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding);
-// Counts the steps from a word to a higher or to a lower one. `strays` are the steps down from or
-// to a word without which the words around it ascend.
+// `falls` counts the words that are lower than the one before. A stray is out of order between two
+// words that ascend without it; `strays` counts these.
 struct Steps {
-  std::size_t rises = 0, falls = 0, strays = 0;
+  std::size_t falls = 0, strays = 0;
 };
 template <class Word>
 [[nodiscard]] Steps steps_of(const Word* words, std::size_t count);
-// Which steps from a word to the next one occur.
+// Whether any word is lower than the next one, higher, or equal to it.
 struct StepKinds {
   bool rise = false, fall = false, tie = false;
 };
 template <class Word>
 [[nodiscard]] StepKinds step_kinds_of(const Word* words, std::size_t count);
-// Returns the least number of interleaved ascending runs, from 2 to 64; 0 if the words are not such
-// runs, or fewer than 128.
+// Returns the least stride, from 2 to 64, such that each word is at most the word a stride later:
+// the words are so many interleaved runs. Returns 0 if there is none, or fewer than 128 words.
 template <class Word>
 [[nodiscard]] std::size_t stride_of(const Word* words, std::size_t count);
 // Moves words that are out of order behind the others, which then ascend. Returns the number of the

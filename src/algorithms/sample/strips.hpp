@@ -144,7 +144,7 @@ class Strips {
 
   // ---- parts ----
 
-  // Slices [begin, end) of a part, each not above the next.
+  // Sections [begin, end) of a part, each not above the next.
   struct Run {
     const Section *begin, *end;
     std::uint64_t count;

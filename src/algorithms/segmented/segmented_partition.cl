@@ -185,8 +185,9 @@ void segmented_split(GLOBAL long_t* longs, GLOBAL const u32* lengths, GLOBAL ind
     if (t == 0) begins[DIGITS] = whole.count;
     barrier_local();
 
-    // Choose the buckets. If they were too many of the local classes' lengths, digits have only
-    // RADIX_BITS bits. Bit i of `leads` tells whether digit own + i leads.
+    // Choose the buckets. While there are more than RADIX, try larger ones. If even the longest
+    // that a local class takes are too many, use only RADIX_BITS bits of the digits. Bit i of
+    // `leads` tells whether digit own + i leads.
     const u32 used = 1u << min(whole.open, BITS);
     u32 leads = 0, before_mine = 0, leaders = RADIX + 1, bits = BITS;
     for (u64 most = MERGED; leaders > RADIX; most *= 2) {
