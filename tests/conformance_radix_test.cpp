@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "algorithms/algorithm.hpp"
 #include "conformance_trials.hpp"
 #include "support.hpp"
 #include "table.hpp"
+#include "trial.hpp"
 
 namespace sortium::test {
 namespace {
@@ -79,6 +82,28 @@ TEST(SampledKeys, AreMapped) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// Mapped integers of 32 bits are equalized. Lists as above, and with frequent keys at the ends of
+// cells and of all numbers.
+TEST(SampledKeys, AreEqualized) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const std::uint64_t count = small ? 9'001 : 1'300'007;
+  std::vector<Case> cases;
+  for (const auto d : {Distribution::hill, Distribution::clusters, Distribution::hill,
+                       Distribution::range, Distribution::leads, Distribution::few_distinct,
+                       Distribution::zipf, Distribution::constant, Distribution::sorted})
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const auto key : {KeyType::u32, KeyType::i32}) {
+        const auto turn = cases.size();
+        Problem p{.key = key, .count = count, .payload = payload};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
+        if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
+        cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
+      }
+  if (small) cases.resize(8);
+  expect_stable(std::move(cases), {"msd", "bits=12,sample=1"});
+}
+
 // Integers in a range that leaves most buckets empty are stretched. With 9 bits, stretched keys
 // have more buckets than others.
 TEST(SampledKeys, AreStretched) {
@@ -98,6 +123,68 @@ TEST(SampledKeys, AreStretched) {
     if (small) cases.resize(2);
     expect_stable(std::move(cases), {"msd", parameters});
   }
+}
+
+// Leaves out the launches of some phases.
+class QueueWithout final : public Queue {
+ public:
+  QueueWithout(Queue& queue, std::vector<std::string_view> phases)
+      : queue_(queue), phases_(std::move(phases)) {}
+  Device& device() const override { return queue_.device(); }
+  void launch(const Launch& l) override {
+    if (std::ranges::find(phases_, l.phase) == phases_.end()) queue_.launch(l);
+  }
+  void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
+    queue_.copy(to, from, bytes, phase);
+  }
+  void fill(Memory to, std::uint32_t pattern, std::uint64_t bytes,
+            std::string_view phase) override {
+    queue_.fill(to, pattern, bytes, phase);
+  }
+  void flush() override { queue_.flush(); }
+  void write(Memory to, const void* from, std::uint64_t bytes) override {
+    queue_.write(to, from, bytes);
+  }
+  void read(void* to, Memory from, std::uint64_t bytes) override { queue_.read(to, from, bytes); }
+  void finish() override { queue_.finish(); }
+  void begin_trace() override { queue_.begin_trace(); }
+  std::vector<TraceEntry> end_trace() override { return queue_.end_trace(); }
+  void* native() const override { return queue_.native(); }
+
+ private:
+  Queue& queue_;
+  std::vector<std::string_view> phases_;
+};
+
+// msd sorts a list by one path only: the launches of all others leave the list alone. Without the
+// passes of onesweep, it still sorts lists that are partitioned. Without the partition and the
+// local sort, it does not touch their output.
+TEST(SampledKeys, TakeOnePath) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 1'300'007;
+  Trial trial(test_device(), Placement::guarded);
+  for (const auto d : {Distribution::hill, Distribution::random, Distribution::range})
+    for (const auto payload : {Payload::none, Payload::values}) {
+      if (is_simulated() && d != Distribution::hill) continue;
+      const Case c{{.key = KeyType::u32, .count = count, .payload = payload}, false, d, 6};
+      try {
+        const Plan plan(test_device(), c.problem, {"msd", "bits=12,sample=1"});
+        const auto sort = [&](Queue& q, const Operands& o) {
+          QueueWithout partitions(q, {"sort"}), passes(q, {"partition", "local"});
+          std::vector<std::uint32_t> before(count), after(count);
+          q.read(before.data(), o.keys_out, count * 4);
+          plan.run(passes, o);
+          q.read(after.data(), o.keys_out, count * 4);
+          EXPECT_EQ(before, after) << describe(c);
+          plan.run(partitions, o);
+        };
+        EXPECT_EQ(trial.run(c, {plan.scratch_bytes(), plan.run_length(), true, sort}), "")
+            << describe(c);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+        GTEST_SKIP() << e.what();
+      }
+    }
 }
 
 // Lists with more records than a count in onesweep's look-back table can hold; the parameter

@@ -48,6 +48,8 @@ std::string_view name(Distribution distribution) {
       return "peaks";
     case Distribution::range:
       return "range";
+    case Distribution::hill:
+      return "hill";
   }
   return "?";
 }
@@ -223,6 +225,22 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
                           begin = seed % 4 == 0 ? 0 : random.next();
       fill([&] { return begin + random.below(width); });
       if (seed % 5 == 0 && !keys.empty()) keys[random.below(keys.size())] = (begin + width) & all;
+      break;
+    }
+    case Distribution::hill: {
+      const unsigned bits = info(problem.key).bits();
+      const std::uint64_t width = all >> seed * 5 % (bits - 15),
+                          begin = random.next() & ~(width / 4);
+      const std::uint64_t outlier = seed % 2 == 0 ? 3000 : 64;
+      const std::array<std::uint64_t, 4> frequent{begin + width / 2, begin + width / 2 - 1, 0, all};
+      fill([&] {
+        if (random.below(outlier) == 0) return random.next();
+        if (seed % 3 != 0 && random.below(seed % 3 == 1 ? 8 : 300) == 0)
+          return frequent[random.below(frequent.size())];
+        std::uint64_t key = begin;
+        for (unsigned i = 0; i < 4; ++i) key += random.below(width / 4 + 1);
+        return key;
+      });
       break;
     }
     case Distribution::leads: {

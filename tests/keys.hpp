@@ -30,6 +30,8 @@ enum class Distribution : std::uint8_t {
              // keys between and beyond them; integers: random; not in the table
   range,     // evenly in a range that is an eighth of a percent to all of the numbers; by the seed,
              // one key is beyond it; not in the table
+  hill,  // integers: a hill of 2^16 to all numbers, by the seed, with frequent keys at its border
+         // and at both ends of the numbers; one key of 64 or of 3000 is anywhere; not in the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,

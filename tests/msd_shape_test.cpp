@@ -204,6 +204,37 @@ TEST(MsdShape, WideKeysMayBeMapped) {
   EXPECT_EQ(shape_of(keys(5000, KeyType::u64), much, "bits=9,sample=1").map.bits, 11u);
 }
 
+TEST(MsdShape, IntegersOf32BitsMayBeEqualized) {
+  for (const auto key : {KeyType::u32, KeyType::i32}) {
+    EXPECT_TRUE(may_be_equalized(keys(1, key)));
+    EXPECT_FALSE(shape_of(keys(32 * million, key)).equalizer.possible());
+    EXPECT_FALSE(shape_of(pairs(16 * million, key)).equalizer.possible());
+    EXPECT_TRUE(shape_of(pairs(17 * million, key)).equalizer.possible());
+    for (std::uint64_t count = 33 * million; count <= 110 * million; count = count * 5 / 4)
+      for (const auto& p : {keys(count, key), pairs(count, key), pairs(count, key, 8)}) {
+        const Shape s = shape_of(p);
+        ASSERT_TRUE(s.equalizer.possible()) << count;
+        EXPECT_GE(s.local.capacity() << s.equalizer.bits, 22 * count / 10) << count;
+        EXPECT_EQ(s.equalizer.bits + s.equalizer.distance_bits(), 34u);
+        const unsigned positions = sorts_positions(p) ? s.local.position_bits : 0;
+        EXPECT_LE(s.equalizer.distance_bits() + positions, 32u) << count;
+        EXPECT_EQ(s.local.sort_bits, 32u);
+      }
+  }
+  EXPECT_FALSE(may_be_equalized(keys(1, KeyType::f32)));
+  EXPECT_FALSE(may_be_equalized(keys(1, KeyType::u64)));
+  EXPECT_FALSE(
+      shape_of(keys(256 * million)).equalizer.possible());  // 2^16 buckets would be too large
+  EXPECT_FALSE(shape_of(keys(64 * million), little).equalizer.possible());
+  EXPECT_TRUE(shape_of(keys(5000), little, "bits=9,sample=1").equalizer.possible());
+  Capabilities driver_alone = much;
+  driver_alone.compiles = false;
+  EXPECT_FALSE(shape_of(keys(64 * million), driver_alone).equalizer.possible());
+  Problem some_bits = keys(64 * million);
+  some_bits.end_bit = 31;
+  EXPECT_FALSE(shape_of(some_bits).equalizer.possible());
+}
+
 TEST(MsdShape, MappedBucketsHaveCapacityToSpare) {
   for (std::uint64_t count = 5 * million; count <= 512 * million; count = count * 3 / 2)
     for (const auto& p : {keys(count, KeyType::u64), keys(count, KeyType::f64),
@@ -331,9 +362,7 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   // A full bucket has less than one of 16384 samples of 2^28 records: eight and some are no chance.
   EXPECT_GE(limits_of(p).crowd, 8u);
   EXPECT_LE(limits_of(p).crowd, 16u);
-  EXPECT_EQ(limits_of(p).few_repeats, ~0u);        // above 2^25 records repeats do not count
-  EXPECT_EQ(limits_of(shorter).few_repeats, 64u);  // one sample in 64
-  EXPECT_EQ(limits_of(shorter).few_agree, 4096u * 4096 / 100 + 4096);
+  EXPECT_EQ(limits_of(shorter).rare, 4096u / 3);
   EXPECT_GE(limits_of(shorter).repeats, 2u);
 }
 

@@ -21,6 +21,10 @@ using namespace msd;
 // msd_start clears this many bytes with each work-group, and uses at most this many work-groups.
 constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 
+// Buckets of equalized keys that a work-group sorts. More work-groups would take time in other
+// lists, where they find nothing to do. Measured on an H100.
+constexpr std::uint32_t equalized_buckets_of_group = 16;
+
 // Memory that a sort needs zeroed in addition to that of the radix passes. The members are offsets
 // in RadixPasses::extension(), in bytes.
 struct Cleared {
@@ -49,6 +53,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
   return {.algorithm = "msd",
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
           .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
+          .equalizer = shape.equalized_keys.items == 0 ? shape.equalizer : Equalizer{},
           .spread_bits = shape.spread_bits,
           .stretches = shape.stretch.possible,
           .skewed = true,
@@ -80,6 +85,10 @@ class MsdSorter final : public Sorter {
       bounds_ = scratch_.add(buckets * info(problem.key).bytes);
       most_ = scratch_.add(buckets * 4);
       if (shape_.lists_overfull()) list_ = scratch_.add((2 + 2 * buckets) * 4);
+    }
+    if (shape_.equalizer.possible()) {
+      entries_ = scratch_.add(shape_.equalizer.global_bytes());
+      origins_ = scratch_.add(std::uint64_t{shape_.equalizer.buckets()} * 8);
     }
   }
 
@@ -133,10 +142,11 @@ class MsdSorter final : public Sorter {
       partition_ = count_module_->kernel("msd_partition_tiles");
       return;
     }
-    count_module_ = kernels::build(device, capabilities,
-                                   {key_map_cl, msd_set_aside_cl, stretch_cl, msd_samples_cl,
-                                    msd_spread_cl, msd_make_map_cl, msd_verdict_cl, msd_count_cl},
-                                   count_shape_.defines(problem_, shape_));
+    count_module_ = kernels::build(
+        device, capabilities,
+        {key_map_cl, equalize_cl, msd_set_aside_cl, stretch_cl, msd_samples_cl, msd_spread_cl,
+         msd_make_map_cl, msd_make_equalizer_cl, msd_verdict_cl, msd_count_cl},
+        count_shape_.defines(problem_, shape_));
     count_ = count_module_->kernel("msd_count");
     start_ = count_module_->kernel("msd_start");
   }
@@ -144,12 +154,17 @@ class MsdSorter final : public Sorter {
   void build_partition(Device& device, const Capabilities& capabilities) {
     const auto build_for = [&](const KeyPartition& keys) {
       using namespace kernels::embedded;
-      return kernels::build(device, capabilities,
-                            {key_map_cl, msd_set_aside_cl, stretch_cl, msd_partition_cl},
-                            keys.defines(problem_, shape_));
+      return kernels::build(
+          device, capabilities,
+          {key_map_cl, equalize_cl, msd_set_aside_cl, stretch_cl, msd_partition_cl},
+          keys.defines(problem_, shape_));
     };
     if (shape_.mapped_keys.items != 0) {
       partition_mapped_module_ = build_for(shape_.mapped_keys);
+      partition_mapped_ = partition_mapped_module_->kernel("msd_partition");
+    }
+    if (shape_.equalizer.possible()) {
+      partition_mapped_module_ = build_for(shape_.equalized_keys);
       partition_mapped_ = partition_mapped_module_->kernel("msd_partition");
     }
     if (shape_.aside_tile != 0) {
@@ -162,10 +177,13 @@ class MsdSorter final : public Sorter {
 
   void build_local_sorts(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    local_module_ = kernels::build(
-        device, capabilities, {msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl, msd_local_cl},
-        shape_.local.defines(problem_, shape_));
+    local_module_ = kernels::build(device, capabilities,
+                                   {equalize_cl, msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl,
+                                    msd_local_cl, msd_local_equalized_cl},
+                                   shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
+    if (shape_.equalizer.possible())
+      sort_local_equalized_ = local_module_->kernel("msd_local_equalized");
     if (shape_.stretch.alone) sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,
@@ -192,6 +210,10 @@ class MsdSorter final : public Sorter {
   // Returns the memory of a slice that only maps need, or empty memory if no map is made.
   [[nodiscard]] Memory of_map(const ScratchLayout::Slice& slice, const Operands& o) const {
     return shape_.map.cells != 0 ? slice.in(o) : Memory{};
+  }
+  // The same for memory that only equalized keys need.
+  [[nodiscard]] Memory of_equalizer(const ScratchLayout::Slice& slice, const Operands& o) const {
+    return shape_.equalizer.possible() ? slice.in(o) : Memory{};
   }
   [[nodiscard]] Memory gather_table(const Operands& o) const {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
@@ -268,14 +290,16 @@ class MsdSorter final : public Sorter {
                         {"map_crowded", limits.map_crowded},
                         {"pivot", limits.pivot},
                         {"repeats_most", limits.repeats},
-                        {"few_repeats", limits.few_repeats},
-                        {"few_agree", limits.few_agree},
+                        {"rare_most", limits.rare},
                         {"lead_most", limits.lead},
                         {"coarse", limits.coarse},
                         {"stretch_coarse", limits.stretch_coarse},
+                        {"equalized_crowd", limits.equalized_crowd},
                         {"spread", spread_table(o)},
                         {"back", gather_table(o)},
                         {"stretch", stretch(o)},
+                        {"equalizer", of_equalizer(entries_, o)},
+                        {"origins", of_equalizer(origins_, o)},
                         {"map", of_map(map_, o)},
                         {"bounds", of_map(bounds_, o)},
                         {"most", of_map(most_, o)},
@@ -301,6 +325,17 @@ class MsdSorter final : public Sorter {
     if (shape_.aside_tile != 0)
       partition_keys(queue, o, *partition_aside_, shape_.keys_beside_aside, digits);
     if (shape_.map.cells != 0) partition_mapped(queue, o);
+    if (shape_.equalizer.possible()) partition_equalized(queue, o);
+  }
+
+  void partition_equalized(Queue& queue, const Operands& o) const {
+    const unsigned second = shape_.equalizer.bits - digit_bits;  // width of the second digit
+    const std::vector<Digit> digits{{second, (1u << digit_bits) - 1},
+                                    {shape_.equalizer.distance_bits(), (1u << second) - 1}};
+    if (shape_.equalized_keys.items == 0)
+      passes_.partition_equalized(queue, o, starts_.in(o), entries_.in(o), digits, skewed_.in(o));
+    else
+      partition_keys(queue, o, *partition_mapped_, shape_.equalized_keys, digits);
   }
 
   void partition_mapped(Queue& queue, const Operands& o) const {
@@ -332,6 +367,7 @@ class MsdSorter final : public Sorter {
                         {"shifts", static_cast<std::uint32_t>(shifts)},
                         {"widths", static_cast<std::uint32_t>(widths)},
                         {"map", of_map(map_, o)},
+                        {"entries", of_equalizer(entries_, o)},
                         {"spread", spread_table(o)},
                         {"stretch", stretch(o)},
                         {"aside", aside(o)}};
@@ -359,6 +395,22 @@ class MsdSorter final : public Sorter {
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
     if (shape_.stretch.alone) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
+    if (shape_.equalizer.possible()) sort_equalized_buckets(queue, o);
+  }
+
+  void sort_equalized_buckets(Queue& queue, const Operands& o) const {
+    const auto partitioned = passes_.buffers().pass(1, o);  // equalized keys have two digits
+    const Arg args[] = {{"keys_in", partitioned.keys_out},
+                        {"keys_out", o.keys_out},
+                        {"values_in", partitioned.values_out},
+                        {"values_out", o.values_out},
+                        {"starts", starts_.in(o)},
+                        {"skewed", skewed_.in(o)},
+                        {"equalizer", entries_.in(o)},
+                        {"origins", origins_.in(o)},
+                        {"own", equalized_buckets_of_group}};
+    const auto groups = ceil_div(shape_.equalizer.buckets(), equalized_buckets_of_group);
+    queue.launch({*sort_local_equalized_, groups, shape_.local.work_group, args, "local"});
   }
 
   void sort_stretched_buckets(Queue& queue, const Operands& o,
@@ -398,20 +450,22 @@ class MsdSorter final : public Sorter {
   CountShape count_shape_;  // for lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
-  ScratchLayout::Slice samples_;          // samples of the keys, which the count examines first
-  ScratchLayout::Slice skewed_;           // a word: 0 if the keys spread; see msd_count
-  ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
-  ScratchLayout::Slice tile_counts_;      // for short lists: the digit counts of each tile
-  ScratchLayout::Slice map_, bounds_;     // the map, and the first order of each mapped bucket
-  ScratchLayout::Slice most_;             // the most records of each mapped bucket
-  ScratchLayout::Slice list_;             // mapped buckets that have more
+  ScratchLayout::Slice samples_;       // samples of the keys, which the count examines first
+  ScratchLayout::Slice skewed_;        // a word: 0 if the keys spread; see msd_count
+  ScratchLayout::Slice starts_;        // the index where each bucket begins, and the end
+  ScratchLayout::Slice tile_counts_;   // for short lists: the digit counts of each tile
+  ScratchLayout::Slice map_, bounds_;  // the map, and the first order of each mapped bucket
+  ScratchLayout::Slice most_;          // the most records of each mapped bucket
+  ScratchLayout::Slice list_;          // mapped buckets that have more
+  ScratchLayout::Slice entries_;       // from keys to equalized keys (equalize.cl)
+  ScratchLayout::Slice origins_;       // the first order and width of each bucket of equalized keys
   ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders and back
   std::shared_ptr<Module> aside_module_;  // the partition for lists with keys that are set aside
   std::unique_ptr<Kernel> partition_aside_;
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,
-      sort_local_stretched_, sort_local_mapped_;
+      sort_local_stretched_, sort_local_equalized_, sort_local_mapped_;
 };
 
 class Msd final : public Algorithm {
@@ -430,7 +484,8 @@ class Msd final : public Algorithm {
             "the local sort, each of which reads and writes every record once; 5 launches (4 "
             "for short lists, 6 for long ones with values, one more for floats and another for "
             "long "
-            "lists of floats alone, 8 where 64-bit keys may be mapped), of which those for the "
+            "lists of floats alone, up to 8 where 64-bit keys may be mapped or 32-bit integers "
+            "equalized), of which those for the "
             "other cases do nothing",
         .parameters = {
             {"bits", "leading bits that make a bucket", digit_bits, most_leading_bits, {}},

@@ -1,6 +1,7 @@
 // msd, lists of more than 2^21 records, and floats: counts the keys of each bucket, finds where
 // each bucket begins, and decides whether the keys spread over the buckets. A bucket is a value of
-// the keys' leading bits or, if keys are mapped, a number that key_map.cl computes. Two kernels:
+// the keys' leading bits or, if keys are mapped or are equalized, a number that key_map.cl or
+// equalize.cl computes. Two kernels:
 //   msd_start  clears memory and copies samples of the keys into one array
 //   msd_count  examines the samples, counts all keys, and finds where buckets begin
 // The files key_map.cl, msd_set_aside.cl, stretch.cl, msd_samples.cl, msd_spread.cl,
@@ -286,7 +287,13 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
     }
   }
   barrier_local();
+#if EQUALIZES
+  const u32 buckets = mapped == STRETCHED ? STRETCHED_BUCKETS
+                      : mapped            ? EQUALIZED_BUCKETS
+                                          : BUCKETS;
+#else
   const u32 buckets = mapped == STRETCHED ? STRETCHED_BUCKETS : mapped ? MAP_BUCKETS : BUCKETS;
+#endif
   for (u32 b = t; b < buckets; b += WG) {
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
@@ -305,6 +312,16 @@ OUTLINE u32 count_mapped_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
   KNOWN_LOCAL(mine);
   return v.window.pivots ? count_keys(mine, sg, keys, counts, n, 0, v, WITH_PIVOTS, 0)
                          : count_keys(mine, sg, keys, counts, n, 0, v, 1, 0);
+}
+#endif
+
+#if EQUALIZES
+// Out of line for the same reason.
+OUTLINE u32 count_equalized_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
+                                 GLOBAL const ukey_t* keys, GLOBAL u32* counts, u64 n,
+                                 verdict_t v) {
+  KNOWN_LOCAL(mine);
+  return count_keys(mine, sg, keys, counts, n, 0, v, EQUALIZED, 0);
 }
 #endif
 
@@ -330,7 +347,7 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = mine->common[i] = 0;
   if (t == 0) mine->sides = 0;
 #endif
-#if MAPS
+#if MAPS || EQUALIZES
   if (t < 8) mine->edges[t] = 0;
 #elif STRETCHES
   if (t < 4) mine->edges[t] = 0;
@@ -357,7 +374,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   samples       in: GATHERED * WG samples
 //   counts        work space: one word for each bucket, 0 at first
 //   skewed        in and out: 0 at first. Stays 0 if the keys spread by their leading bits.
-//                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped.
+//                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped, or are equalized.
 //                 1 or a little more: keys do not spread. A bucket has more than `capacity` records
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
@@ -365,9 +382,13 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FEW_DIGITS:
 //                 as 1, and the samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
-//   crowd ... stretch_coarse  thresholds for the samples (limits_t)
+//   crowd ... equalized_crowd  thresholds for the samples (limits_t)
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
 //   stretch       in and out, STRETCHES: STRETCH_WORDS words, 0 at first (stretch.cl)
+//   equalizer     out, if keys are equalized: EQUALIZER_HEAD + EQUALIZER_ENTRIES words
+//   (equalize.cl) origins       out, if keys are equalized: for each bucket its first order, and
+//   the log2 of its
+//                 width in orders
 //   map           out, if keys are mapped: MAP_WORDS words
 //   bounds        out, if keys are mapped: the first order of each bucket
 //   most          out, if keys are mapped: the most records that a local sort can sort of each
@@ -382,11 +403,12 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 KERNEL(WG)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
-               u32 map_crowded, u32 pivot, u32 repeats_most, u32 few_repeats, u32 few_agree,
-               u32 lead_most, u32 coarse, u32 stretch_coarse, GLOBAL u32* spread, GLOBAL u32* back,
-               GLOBAL u32* stretch, GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most,
-               GLOBAL u32* list, u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts,
-               u32 capacity, u32 mapped_capacity, GLOBAL u32* aside) {
+               u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most, u32 lead_most,
+               u32 coarse, u32 stretch_coarse, u32 equalized_crowd, GLOBAL u32* spread,
+               GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer, GLOBAL u32* origins,
+               GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list,
+               u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts, u32 capacity,
+               u32 mapped_capacity, GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
@@ -394,8 +416,12 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   limits_t limits;
   limits.crowd = crowd, limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
   limits.pivot = pivot, limits.repeats = repeats_most;
-  limits.few_repeats = few_repeats, limits.few_agree = few_agree, limits.lead = lead_most;
+  limits.rare = rare_most, limits.lead = lead_most;
   limits.coarse = coarse, limits.stretch_coarse = stretch_coarse;
+#if EQUALIZES
+  limits.equalized_crowd = equalized_crowd, limits.capacity = capacity;
+  limits.sample_records = (u32)(256 * n / (GATHERED * WG));
+#endif
   verdict_t v;
   judge(mine, samples, shift, limits, spread, back, &v);
   if (v.skewed) {
@@ -408,6 +434,9 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #if MAPS
   if (v.mapped) write_map(mine, v.window, mapped_capacity, map, bounds, most);
 #endif
+#if EQUALIZES
+  if (v.equalized) write_equalizer(mine, v.cells, equalizer, origins);
+#endif
 #if STRETCHES
   if (v.stretched && group_id() == 0 && t == 0) store_stretch(stretch, v.stretch);
 #endif
@@ -415,6 +444,11 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #if MAPS
   if (v.mapped)
     misfits = count_mapped_keys(mine, sg, keys, counts, n, v);
+  else
+#endif
+#if EQUALIZES
+      if (v.equalized)
+    misfits = count_equalized_keys(mine, sg, keys, counts, n, v);
   else
 #endif
 #if STRETCHES
@@ -440,6 +474,13 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #endif
 #if SETS_ASIDE
   n -= scan_aside(mine, aside, n);
+#endif
+#if EQUALIZES
+  if (v.equalized) {
+    const u32 crowded = start_buckets(mine, sg, counts, starts, n, capacity, EQUALIZED_BUCKETS, 0);
+    if (t == 0) *skewed = crowded ? 1 : VERDICT_MAPPED;
+    return;
+  }
 #endif
 #if STRETCHES
   if (v.stretched) {

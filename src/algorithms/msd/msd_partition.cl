@@ -10,7 +10,8 @@
 // one.
 //
 // A digit consists of some bits of the number of the key's bucket. The number is the key's leading
-// bits or comes from a map (key_map.cl; this file and msd_set_aside.cl come before).
+// bits, comes from a map (key_map.cl), or is that of an equalized key (equalize.cl). These files,
+// msd_set_aside.cl and stretch.cl come before this one.
 //
 // Both passes are one launch. A work-group gets RUN consecutive tiles with each ticket, and begins
 // the second pass when all tiles of the first are written. Work-groups wait only for work-groups
@@ -24,8 +25,8 @@ PARAMETER(SECTOR_BYTES)  // the device writes memory in units of this many bytes
 PARAMETER(SPREAD_BITS)   // not 0: keys are floats that the first pass turns into spread orders;
                          // width of a lead in bits. Not with MAP_CELLS
 PARAMETER(SETS_ASIDE)    // with SPREAD_BITS: see msd_set_aside.cl
-// STRETCHES (stretch.cl) is 0 with MAP_CELLS or SPREAD_BITS. If it is 1, the first pass stretches
-// keys if msd_count has chosen that.
+// STRETCHES (stretch.cl) is 0 with MAP_CELLS, EQUALIZES or SPREAD_BITS. If it is 1, the first pass
+// stretches keys if msd_count has chosen that.
 PARAMETER(MAP_LOCAL)       // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are mapped; see msd_count
 PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
@@ -49,7 +50,19 @@ PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 #endif
 // DIGIT_OF(i) is the digit of the work-item's key i. The digit of a mapped key is looked up once; a
 // word keeps four digits. DIGIT_OF_QUAD is the digit of a quad's first key in local memory.
-#if MAPS
+//
+// EQUALIZES: `equalized`, a compile-time constant, is 1 in the first pass, which equalizes keys.
+// An equalized key lacks the upper HIDDEN_BITS of that pass's digit. In registers, they lie above
+// the key's rank. In local memory, the quad's slot tells them: ranks[d] is the first slot of digit
+// d. (Their terms are masks and sums, because the simulator Oclgrind has no funnel shift.)
+#if EQUALIZES
+#define LOW_DIGIT_BITS (8 - HIDDEN_BITS)
+#define RANK_BITS (16 - HIDDEN_BITS)
+STATIC_ASSERT(TILE <= 1u << RANK_BITS, a_rank_has_more_bits);
+#define LOW_DIGIT(key) (key_order(key) >> (32 - LOW_DIGIT_BITS))
+#define HIDDEN_OF(i) (place[(i) / 2] >> (16 * ((i) % 2) + 8) & (256u - (1u << LOW_DIGIT_BITS)))
+#define DIGIT_OF(i) (equalized ? LOW_DIGIT(key[i]) + HIDDEN_OF(i) : DIGIT(key[i]))
+#elif MAPS
 #define DIGIT_OF(i) (digits[(i) / 4] >> 8 * ((i) % 4) & 255)
 #else
 #define DIGIT_OF(i) DIGIT(key[i])
@@ -58,6 +71,13 @@ PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 #define NOTE_DIGIT(slot, d) \
   if ((slot) % QUAD == 0) mine->digit_of_quad[(slot) / QUAD] = (u8)(d);
 #define DIGIT_OF_QUAD(at, quad) mine->digit_of_quad[(at) / QUAD]
+#elif EQUALIZES
+#define NOTE_DIGIT(slot, d)
+#define HIDDEN_AT(at)                                                 \
+  (((at) >= ranks[64] ? 64u : 0u) + ((at) >= ranks[128] ? 64u : 0u) + \
+   ((at) >= ranks[192] ? 64u : 0u))
+#define DIGIT_OF_QUAD(at, quad) \
+  (equalized ? LOW_DIGIT(FIRST_OF(quad)) + HIDDEN_AT(at) : DIGIT(FIRST_OF(quad)))
 #else
 #define NOTE_DIGIT(slot, d)
 #define DIGIT_OF_QUAD(at, quad) DIGIT(FIRST_OF(quad))
@@ -94,6 +114,9 @@ typedef struct {
 #if MAP_LOCAL
   map_t map;
   u8 digit_of_quad[SLOTS / QUAD];
+#endif
+#if EQUALIZES
+  u32 entries[EQUALIZER_ENTRIES];
 #endif
 #if SETS_ASIDE
   u32 set_aside[WG / SG_LANES];  // how many of each sub-group's keys of the tile are set aside
@@ -145,9 +168,12 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
     UNROLL                                                      \
     for (u32 i = 0; i < ITEMS; ++i) key[i] = own[i * SG_LANES]; \
   }
-// Prepares the keys of a tile for ranking: turns them into spread orders, or looks up the digits of
-// mapped keys.
-#if SPREAD_BITS
+// Prepares the keys of a tile for ranking: turns them into spread orders or equalized keys, or
+// looks up the digits of mapped keys.
+#if EQUALIZES
+#define PREPARE_KEYS \
+  if (equalized) equalize_keys(mine->entries, p.cells, key, place);
+#elif SPREAD_BITS
 #define PREPARE_KEYS        \
   if (p.number == 0) UNROLL \
   for (u32 i = 0; i < ITEMS; ++i) key[i] = spread_key(key[i], p.spread);
@@ -173,12 +199,21 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #endif
 #define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
 #define IN_TILE(i) (first + (i)*SG_LANES - skip < count)
+#if EQUALIZES
+#define RANK_TILE(rank_of)                                                         \
+  UNROLL                                                                           \
+  for (u32 i = 0; i < ITEMS; ++i) {                                                \
+    const u32 rank = rank_of, before = equalized || i % 2 != 0 ? place[i / 2] : 0; \
+    place[i / 2] = before | rank << 16 * (i % 2);                                  \
+  }
+#else
 #define RANK_TILE(rank_of)                                   \
   UNROLL                                                     \
   for (u32 i = 0; i < ITEMS; ++i) {                          \
     const u32 rank = rank_of;                                \
     place[i / 2] = i % 2 ? place[i / 2] | rank << 16 : rank; \
   }
+#endif
 #if MAPS
 #define SCATTER(i)                                               \
   {                                                              \
@@ -190,7 +225,11 @@ INLINE void take_tile(LOCAL msd_partition_memory_t* mine, LOCAL tile_t* tile, GL
 #define SCATTER(i) mine->keys[PLACE_OF(i) + ranks[DIGIT_OF(i)]] = key[i];
 #endif
 
+#if EQUALIZES
+#define PLACE_OF(i) (place[(i) / 2] >> (16 * ((i) % 2)) & ((1u << RANK_BITS) - 1))
+#else
 #define PLACE_OF(i) (place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff)
+#endif
 
 #if KEY_BITS == 64
 #define FIRST_OF(quad) ((ukey_t)(quad).y << 32 | (quad).x)
@@ -248,6 +287,9 @@ typedef struct {
 #if MAPS
   window_t window;
 #endif
+#if EQUALIZES
+  cells_t cells;
+#endif
 #if STRETCHES
   GLOBAL const u32* stretch;
   u32 is_stretched;
@@ -299,9 +341,23 @@ INLINE ukey_t spread_key(ukey_t key, GLOBAL const u32* spread) {
 }
 #endif
 
+#if EQUALIZES
+// Equalizes keys, and stores the hidden bits of their digits above their ranks.
+INLINE void equalize_keys(LOCAL const u32* entries, cells_t cells, ukey_t* key, u32* place) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 order = key_order(key[i]), entry = entries[entry_of_order(cells, order)],
+              bucket = bucket_by_entry(entry, order),
+              hidden = (bucket >> (EQUALIZED_BITS - HIDDEN_BITS) & 3) << (RANK_BITS + 16 * (i % 2));
+    place[i / 2] = i % 2 != 0 ? place[i / 2] | hidden : hidden;
+    key[i] = key_of_order(KEY_IN_BUCKET(bucket) | distance_by_entry(entry, order));
+  }
+}
+#endif
+
 // Rank. The keys that were carried to this tile come first in their digit.
 INLINE void rank_tile(LOCAL u32* ranks, sub_group_t sg, pass_t p, LOCAL const tile_t* tile,
-                      const ukey_t* key, const u32* digits, u32* place) {
+                      const ukey_t* key, const u32* digits, u32* place, u32 equalized) {
   const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
   if (count < TILE) {
     RANK_TILE(IN_TILE(i) ? local_add(&ranks[DIGIT_OF(i)], 1u) : 0u)
@@ -341,7 +397,7 @@ INLINE void rank_and_set_aside(LOCAL msd_partition_memory_t* mine, LOCAL u32* ra
 // Scatter into local memory.
 INLINE void scatter_tile(LOCAL msd_partition_memory_t* mine, LOCAL const u32* ranks, pass_t p,
                          LOCAL const tile_t* tile, const ukey_t* key, const u32* digits,
-                         const u32* place) {
+                         const u32* place, u32 equalized) {
   const u32 first = FIRST_OF_LANE, count = tile->count, skip = tile->skip;
   if (count == TILE) {
     UNROLL
@@ -392,7 +448,8 @@ INLINE bucket_t bucket_of_pass(LOCAL const msd_partition_memory_t* mine, pass_t 
 
 // Write the whole chunks. Empty slots and slots with carried keys lie outside the range of slots in
 // mine->runs, so they are not written, whatever digit their content seems to have.
-INLINE void write_chunks(LOCAL const msd_partition_memory_t* mine, pass_t p, u32 slots) {
+INLINE void write_chunks(LOCAL const msd_partition_memory_t* mine, LOCAL const u32* ranks, pass_t p,
+                         u32 slots, u32 equalized) {
   const u32 t = local_id();
   UNROLL
   for (u32 i = 0; i < (SLOTS + WG * QUAD - 1) / (WG * QUAD); ++i) {
@@ -418,9 +475,10 @@ INLINE void carry_rest(LOCAL const msd_partition_memory_t* mine, pass_t p, bucke
 
 // Partitions all tiles of a pass for which this work-group takes a ticket. *turn_ counts the tiles
 // that it has taken over all passes; the first one has been taken. Returns the number of tiles.
-// `sets_aside`, a compile-time constant, is 1 if the pass sets keys aside.
+// `sets_aside` and `equalized`, compile-time constants, are 1 if the pass sets keys aside or
+// equalizes them.
 INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, pass_t p, u32* turn_,
-                           u32 sets_aside) {
+                           u32 sets_aside, u32 equalized) {
   const u32 t = local_id(), first = FIRST_OF_LANE;
   u32 turn = *turn_, taken = 0, carried = 0;
   index_t all;
@@ -444,7 +502,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 #endif
     {
       PREPARE_KEYS
-      rank_tile(ranks, sg, p, tile, key, digits, place);
+      rank_tile(ranks, sg, p, tile, key, digits, place, equalized);
     }
     barrier_local();
 
@@ -468,7 +526,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
       scatter_and_set_aside(mine, ranks, p, tile, key, place);
     else
 #endif
-      scatter_tile(mine, ranks, p, tile, key, digits, place);
+      scatter_tile(mine, ranks, p, tile, key, digits, place, equalized);
     if (more) LOAD_TILE(next)
     bucket_t bucket;
     if (t < RADIX) {
@@ -479,7 +537,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
       mine->runs[t].count = (u16)(chunks * CHUNK);
     }
     barrier_local();
-    write_chunks(mine, p, (u32)all);
+    write_chunks(mine, ranks, p, (u32)all, equalized);
     if (t < RADIX) {
       carried = ends ? 0 : left;
       carry_rest(mine, p, bucket, &p.reserved[2 * number_of_bucket + 1], slot + chunks * CHUNK,
@@ -491,7 +549,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 }
 
 //   keys_in   in: n keys; n is at least TILE
-//   keys_a    out, first pass: n keys (spread orders if SPREAD_BITS is not 0)
+//   keys_a    out, first pass: n keys (spread orders if SPREAD_BITS is not 0, or equalized keys)
 //   keys_b    out, second pass: n keys; not used with one pass
 //   starts    in: the output index where each bucket (a value of all digits together) begins, then
 //             the end
@@ -499,11 +557,14 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 //             each bucket of the second pass: chunks that are reserved, and keys written one by one
 //   state     work space, 0 at first: a ticket for each pass, then the number of tiles that are
 //             done
-//   skewed    in: a word. The launch does nothing unless it is 0 or, if MAP_CELLS is not 0, says
-//             that keys are mapped
+//   skewed    in: a word. The launch does nothing unless it is 0 or, if MAP_CELLS or EQUALIZES is
+//   not
+//             0, says that keys are mapped or are equalized
 //   passes, shifts, widths   the number of passes; byte p of the others: shift and width in bits of
-//             pass p's digit in a key or, if MAP_CELLS is not 0, in the number of its bucket
+//             pass p's digit in a key or, if MAP_CELLS is not 0, in the number of its bucket.
+//             EQUALIZES: the shift of the first pass's digit is not used
 //   map       in, MAP_CELLS: from msd_count
+//   entries   in, EQUALIZES: from msd_count, with their head (equalize.cl)
 //   spread    in, SPREAD_BITS: the table of spread orders
 //   stretch   in, STRETCHES: from msd_count (stretch.cl). The last digit then has `more` bits more
 //   aside     null, or the memory described in msd_set_aside.cl. If the list has keys to set aside,
@@ -513,14 +574,18 @@ KERNEL_RESIDENT(WG, RESIDENT)
 void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                    GLOBAL const u32* starts, GLOBAL u32* reserved, GLOBAL u32* state,
                    GLOBAL const u32* skewed, u64 n, u32 passes, u32 shifts, u32 widths,
-                   GLOBAL const u32* map, GLOBAL const u32* spread, GLOBAL const u32* stretch,
-                   GLOBAL const u32* aside) {
+                   GLOBAL const u32* map, GLOBAL const u32* entries, GLOBAL const u32* spread,
+                   GLOBAL const u32* stretch, GLOBAL const u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_partition_memory_t, mine);
 #if MAPS
   const u32 verdict = *skewed;
   if (verdict != VERDICT_MAPPED && verdict != VERDICT_LISTED) return;
   const window_t window = load_window(map);
+#elif EQUALIZES
+  if (*skewed != VERDICT_MAPPED) return;
+  for (u32 i = local_id(); i < EQUALIZER_ENTRIES; i += WG)
+    mine->entries[i] = entries[EQUALIZER_HEAD + i];
 #else
   if (*skewed != 0) return;
 #endif
@@ -560,6 +625,9 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
 #if MAPS
     p.window = window;
 #endif
+#if EQUALIZES
+    p.cells = load_cells(entries);
+#endif
     p.reserved = reserved + (pass != 0 ? 2 * RADIX : 0);
     p.ticket = &state[pass];
     p.segments = pass == 0 ? 1 : 1u << (widths & 255);
@@ -573,10 +641,15 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     u32 taken;
 #if SETS_ASIDE
     if (pass == 0)
-      taken = partition_tiles(mine, sg, p, &turn, 1);
+      taken = partition_tiles(mine, sg, p, &turn, 1, 0);
     else
 #endif
-      taken = partition_tiles(mine, sg, p, &turn, 0);
+#if EQUALIZES
+        if (pass == 0)
+      taken = partition_tiles(mine, sg, p, &turn, 0, 1);
+    else
+#endif
+      taken = partition_tiles(mine, sg, p, &turn, 0, 0);
     barrier_all();
     if (t == 0 && taken != 0) global_add_release(&state[2], taken);
   }

@@ -24,6 +24,7 @@ PARAMETER(STRETCH_MORE)   // with STRETCHES: stretch_t::more, if keys are stretc
 PARAMETER(STRETCH_MOST)   // with STRETCHES: the largest stretch_t::up
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
+PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort
 
 #define MAPS (MAP_CELLS != 0)
 #define STRETCHED_BUCKETS ((u32)BUCKETS << STRETCH_MORE)
@@ -43,8 +44,11 @@ typedef struct {
   u32 common[(1 << SPREAD_BITS) / 64];     // the same for exponents that many samples have
   u32 sides;                               // see exponents_t
 #endif
-#if STRETCHES && !MAPS
-  u32 edges[4];  // of the samples: the inverted smallest order, then the largest
+#if EQUALIZES
+  u32 edges[8];  // of the samples: the inverted smallest order, then the largest. Four words for
+                 // stretched keys, four for the equalizer
+#elif STRETCHES && !MAPS
+  u32 edges[4];  // the same; upper words first
 #endif
 #if MAPS
   map_t map;
@@ -53,10 +57,14 @@ typedef struct {
   u32 inner[2];  // the first and the last cell without the samples that a narrower window leaves
                  // out
 #endif
+#if EQUALIZES
+  u32 entries[EQUALIZER_ENTRIES];
+  u32 inner[2];  // as with MAPS
+#endif
   index_t scratch[SCAN_WORDS(WG)];
-  u32 crowded;  // excess samples; at the end of the count not 0 if a bucket is too large
-  u32 agree[KEY_BITS / 8];  // number of pairs of samples that agree in each digit
-  u32 last;                 // 1: this is the last work-group of the count
+  u32 crowded;             // excess samples; at the end of the count not 0 if a bucket is too large
+  u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
+  u32 last;                // 1: this is the last work-group of the count
 #if SETS_ASIDE
   u32 gap;    // number of the first bucket after the zeros
   u32 found;  // not 0: keys were set aside
@@ -75,16 +83,24 @@ typedef struct {
   u32 stretched;  // 1: keys are stretched
   stretch_t stretch;
 #endif
+#if EQUALIZES
+  u32 equalized;  // 1: keys are equalized, by mine->entries
+  cells_t cells;
+#endif
 } verdict_t;
 // Ranges of the leading bits that have 64 samples each, if keys are uniform.
 #define COARSE min((u32)BUCKETS, max((u32)(SAMPLES * WG) / 64, 1u))
 // Thresholds for the samples; see SampleLimits in msd_shape.hpp.
 typedef struct {
-  u32 crowd, map_crowd, map_crowded, pivot, repeats, few_repeats, few_agree, lead, coarse,
-      stretch_coarse;
+  u32 crowd, map_crowd, map_crowded, pivot, repeats, rare, lead, coarse, stretch_coarse;
+#if EQUALIZES
+  u32 equalized_crowd;
+  u32 sample_records;  // 256 times the records that a sample stands for
+  u32 capacity;        // the most records of a bucket
+#endif
 } limits_t;
 
-#if TELLS_REPEATS || (FEW_DIGITS && SPREAD_BITS)
+#if TELLS_REPEATS
 // Returns how many samples have the key of another sample. Every sample hashes its key to a tag and
 // a word of a table, in which the largest tag stays. In each used word, the samples that find their
 // own tag have the same key, so all of them except one are counted. mine->counts must be 0 and is 0
@@ -115,12 +131,12 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #endif
 
 #if FEW_DIGITS
-// Returns 1 if in every 8-bit digit of the key more than `most` pairs of samples agree: then most
-// keys share a few values of each digit. Contains barriers.
+// Returns 1 if in no 8-bit digit of the key more than `most` samples have a rare value: one that at
+// most one sample in 64 has. Contains barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
   for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;
-  if (t < digits) mine->agree[t] = 0;
+  if (t < digits) mine->rare[t] = 0;
   barrier_local();
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) UNROLL
@@ -128,11 +144,11 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
     local_add(&mine->counts[d * 256 + ((u32)(key_order(sample[i]) >> 8 * d) & 255)], 1u);
   barrier_local();
   for (u32 i = t; i < digits * 256; i += WG)
-    local_add(&mine->agree[i / 256], mine->counts[i] * mine->counts[i]);
+    if (mine->counts[i] <= SAMPLES * WG / 64) local_add(&mine->rare[i / 256], mine->counts[i]);
   barrier_local();
   u32 few = 0;
   UNROLL
-  for (u32 d = 0; d < KEY_BITS / 8; ++d) few += mine->agree[d] > most ? 1u : 0u;
+  for (u32 d = 0; d < KEY_BITS / 8; ++d) few += mine->rare[d] <= most ? 1u : 0u;
   return few == digits;
 }
 #endif
@@ -161,7 +177,7 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   return all;
 }
 
-#if MAPS || STRETCHES
+#if MAPS || STRETCHES || EQUALIZES
 // Finds the smallest and the largest of the work-items' orders and stores them in *least and
 // *largest. `edges`: four words, 0 at first. Contains barriers.
 INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
@@ -186,7 +202,7 @@ INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
 
 #endif
 
-#if MAPS
+#if MAPS || EQUALIZES
 // Sets the first `count` words of mine->counts to 0.
 INLINE void clear_counts(LOCAL msd_count_memory_t* mine, u32 count) {
   barrier_local();

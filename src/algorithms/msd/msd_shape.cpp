@@ -45,6 +45,15 @@ constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // Keys are mapped only in lists of more than this many records. In shorter lists the two additional
 // launches slow down keys that spread too much. Measured on an H100.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
+// Keys are equalized only in lists of more than this many records. In shorter lists, radix passes
+// are as fast. Measured on an H100.
+constexpr std::uint64_t equalized_from = std::uint64_t{1} << 25,
+                        equalized_with_values_from = std::uint64_t{1} << 24;
+// There are 2^this times as many buckets of equalized keys as by leading bits, because the buckets
+// of a cell are a power of two, and its samples are few.
+constexpr unsigned equalized_spare_bits = 2;
+// The least capacity of all buckets of equalized keys together, as a multiple of the records.
+constexpr double least_equalized_spare = 2.2;
 // Keys are stretched only in lists of more than this many records. In shorter lists, radix passes
 // are as fast. Measured on an H100.
 constexpr std::uint64_t stretched_from = std::uint64_t{1} << 23;
@@ -60,12 +69,9 @@ constexpr std::uint64_t list_cost = 3'500'000;
 constexpr std::uint64_t pivot_words = 16384;
 // The fewest samples of a pivot; fewer may have the same key by chance.
 constexpr unsigned least_pivot_samples = 4;
-// A digit has few values if more than one in this many pairs of keys agree in it; measured on an
-// H200. Of uniform keys, one pair in 256 agrees.
-constexpr std::uint64_t few_digits_share = 32;
-// The same in lists of up to RadixPasses::small_tiles_to records: a frequent key among others
-// counts, too.
-constexpr std::uint64_t few_digits_share_of_short = 100;
+// Digits have few values if in none of them more than one key in this many has a rare value.
+// Measured on an H100.
+constexpr unsigned rare_share = 3;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
@@ -310,16 +316,19 @@ std::uint64_t fixed_partition_bytes(const Problem& p, const Capabilities& device
   const std::uint64_t set_aside =
       keys.sets_aside ? 4 * (keys.work_group / std::min(device.sub_group_size, 32u) + 3 * 3 + 4)
                       : 0;
-  const std::uint64_t map =
-      keys.local_map ? shape.map.local_bytes(info(p.key).bytes) + spare_slots / 16 : 0;
+  const std::uint64_t map = keys.local_map
+                                ? shape.map.local_bytes(info(p.key).bytes) + spare_slots / 16
+                            : keys.equalized ? shape.equalizer.local_bytes()
+                                             : 0;
   return spare_slots + segments_and_first_tiles + ranks + runs + tiles + map +
          kernels::scan_bytes(p, device, radix_size) + set_aside + gap_bytes;
 }
 
 KeyPartition key_partition(const Problem& p, const Capabilities& device, const Shape& shape,
-                           bool mapped, bool sets_aside = false) {
+                           bool mapped, bool sets_aside = false, bool equalized = false) {
   KeyPartition keys;
   keys.sets_aside = sets_aside;
+  keys.equalized = equalized;
   if (sorts_positions(p)) return keys;
   const std::uint64_t key = info(p.key).bytes;
   const bool much_local = has_much_local(device);
@@ -345,6 +354,27 @@ KeyPartition key_partition(const Problem& p, const Capabilities& device, const S
   keys.groups = std::min(tiles, at_once * (much_local ? 1 : 4));
   keys.run = run_of_tiles(tiles, at_once, device);
   return keys;
+}
+
+// Chooses the number of buckets of equalized keys.
+Equalizer choose_equalizer(const Problem& p, const Capabilities& device, const Parameters& given,
+                           const Shape& shape) {
+  const LocalSort& local = shape.local;
+  if (!may_be_equalized(p) || !shape.samples_keys || partition_sorts(p, shape) ||
+      local.work_group == 0 || local.sort_bits != 32)
+    return {};
+  // Packages have no kernels for equalized keys. Counts of more buckets than by leading bits would
+  // be narrow with little local memory.
+  const auto from = p.payload == Payload::none ? equalized_from : equalized_with_values_from;
+  if (!device.compiles) return {};
+  if (!given.has("sample") && (p.count <= from || !has_much_local(device))) return {};
+  // A distance and a position fit an item together.
+  const unsigned least =
+      sorts_positions(p) ? Equalizer::hidden_bits + local.position_bits : digit_bits + 2;
+  Equalizer equalizer;
+  equalizer.bits = std::clamp(shape.bits + equalized_spare_bits, least, most_leading_bits);
+  const auto capacity = static_cast<double>(local.capacity() << equalizer.bits);
+  return capacity < least_equalized_spare * static_cast<double>(p.count) ? Equalizer{} : equalizer;
 }
 
 // Chooses how keys in a narrow range are stretched.
@@ -420,11 +450,12 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
                           const CountShape& count) {
   const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
+  const std::uint64_t entries = shape.equalizer.possible() ? 2 * Equalizer::cells : 0;
   const std::uint64_t tags = count.tells_repeats || count.tells_few_digits ? 4096 : 0;
   const std::uint64_t pivots = shape.map.cells == 0     ? 0
                                : has_much_local(device) ? pivot_words
                                                         : 4096;
-  return std::max({counts, digit_counts, tags, pivots});
+  return std::max({counts, digit_counts, tags, pivots, entries});
 }
 
 // Bytes of msd_count_memory_t (msd_samples.cl).
@@ -434,13 +465,17 @@ std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 8 * leads / 64 + 4 : 0;
   return count_words(p, device, shape, count) * 4 +
          kernels::scan_bytes(p, device, count.work_group) + spread +
-         shape.map.local_bytes(info(p.key).bytes) + 2 * gap_bytes;
+         shape.map.local_bytes(info(p.key).bytes) + shape.equalizer.local_bytes() + 2 * gap_bytes;
 }
 
 }  // namespace
 
 bool maps_keys(const Problem& p) {
   return info(p.key).bytes == 8 && key_bits(p) == info(p.key).bits();
+}
+
+bool may_be_equalized(const Problem& p) {
+  return info(p.key).bytes == 4 && !info(p.key).is_float && key_bits(p) == info(p.key).bits();
 }
 
 unsigned spread_bits(const Problem& p) {
@@ -475,6 +510,8 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("STRETCHES_ALONE", int{shape.stretch.alone})
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
+  shape.equalizer.set(defines);
+  set_verdicts(defines);
   BinSortParameters{.work_group = work_group,
                     .items = local_items,
                     .sort_bits = sort_bits,
@@ -526,11 +563,12 @@ kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shap
       .set("RUN", run)
       .set("SECTOR_BYTES", sector_bytes)
       .set("SPREAD_BITS", mapped ? 0 : shape.spread_bits)
-      .set("STRETCHES", int{!mapped && shape.stretch.possible})
+      .set("STRETCHES", int{!mapped && !equalized && shape.stretch.possible})
       .set("SETS_ASIDE", sets_aside ? shape.aside_tile : 0)
       .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
   (mapped ? shape.map : KeyMap{}).set(defines);
+  (equalized ? shape.equalizer : Equalizer{}).set(defines);
   set_verdicts(defines);
   return defines;
 }
@@ -557,8 +595,10 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("STRETCH_MOST", shape.stretch.most)
       .set("BUCKET_BITS", shape.bits)
       .set("SETS_ASIDE", shape.aside_tile)
+      .set("EQUALIZED_BINS", std::bit_width(shape.local.bins()) - 1)
       .local_struct("msd_count_memory_t", bytes);
   shape.map.set(defines);
+  shape.equalizer.set(defines);
   set_verdicts(defines);
   return defines;
 }
@@ -606,6 +646,10 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
   }
   if (problem.count > stretched_from || given.has("sample"))
     shape.stretch = choose_stretch(problem, device, shape);
+  shape.equalizer = choose_equalizer(problem, device, given, shape);
+  if (shape.equalizer.possible()) {
+    shape.equalized_keys = key_partition(problem, device, shape, false, false, true);
+  }
   check_shape(problem, device, given, shape);
   return shape;
 }
@@ -641,7 +685,7 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
     };
     count.judged = samples(most_samples(problem, shape, groups_of_unit > 1));
     count.sampled = count.judged;
-    if (shape.map.cells != 0)
+    if (shape.map.cells != 0 || shape.equalizer.possible())
       count.sampled =
           std::max(count.judged, samples(most_map_samples(problem, groups_of_unit > 1)));
     // The stride is odd, so samples spread over all memory banks. It is 0 for short lists: all
@@ -679,6 +723,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
     // A pivot takes two buckets: together, at most a quarter of all.
     limits.pivot = std::max(least_pivot_samples, 8 * count.sampled >> shape.map.bits);
   }
+  if (shape.equalizer.possible()) {
+    const double equalized = samples_of(problem, shape.local.capacity(), count.sampled);
+    limits.equalized_crowd = clamped(equalized + 5 * std::sqrt(equalized) + 4, 1.0);
+  }
   // A range of leading bits has 64 samples if keys are uniform. Chance exceeds this limit in one
   // list of a thousand. A range of spread orders may be as full as its buckets allow.
   const auto ranges = std::min<std::uint64_t>(shape.buckets(), std::max(count.judged / 64, 1u));
@@ -703,13 +751,7 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
   const double m = std::min(spare * spare / (16 * mean), sorts_positions(problem) ? 1e9 : 3.0);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
-  limits.few_repeats =
-      problem.count <= RadixPasses::small_tiles_to ? count.judged / 64 : ~std::uint32_t{0};
-  // Each pair is counted twice, once in each order, and each sample agrees with itself.
-  const std::uint64_t share =
-      problem.count <= RadixPasses::small_tiles_to ? few_digits_share_of_short : few_digits_share;
-  limits.few_agree =
-      static_cast<std::uint32_t>(std::uint64_t{count.judged} * count.judged / share + count.judged);
+  limits.rare = count.judged / rare_share;
   return limits;
 }
 

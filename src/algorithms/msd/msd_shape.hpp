@@ -4,6 +4,7 @@
 
 #include "../../kernels/kernels.hpp"
 #include "../algorithm.hpp"
+#include "../parts/equalize.hpp"
 #include "../parts/key_map.hpp"
 
 namespace sortium::msd {
@@ -18,6 +19,9 @@ constexpr unsigned tile_count_items = 4;                       // of msd_count_t
 // are compared by all their bits. For 32-bit keys it is not worth it: onesweep's four passes are as
 // fast, measured on an H100.
 [[nodiscard]] bool maps_keys(const Problem& problem);
+
+// True if keys may be equalized (equalize.cl): integers of 32 bits that are compared by all bits.
+[[nodiscard]] bool may_be_equalized(const Problem& problem);
 
 // Returns the number of bits of sign and exponent if keys are floats that are compared by all bits:
 // these are partitioned by spread orders (see spread_order in primitives.cl). Returns 0 for all
@@ -52,7 +56,7 @@ struct LocalSort {
   bool keep_keys = false;      // a copy of the keys stays in local memory during the sort
   unsigned joined = 0;         // mapped keys: buckets of a ticket, which are divided into groups
   unsigned shares = 1;         // mapped keys: tickets that share the groups of these buckets
-  std::uint64_t groups = 0;    // mapped keys: work-groups launched
+  std::uint64_t groups = 0;    // mapped and equalized keys: work-groups launched
   std::uint64_t bytes = 0;     // size of msd_local_memory_t or msd_mapped_memory_t
 
   // Returns the parameters of msd_local.cl.
@@ -82,6 +86,7 @@ struct KeyPartition {
   unsigned run = 1;        // consecutive tiles that a work-group gets with one ticket
   bool mapped = false;     // keys are mapped
   bool local_map = false;  // the map is copied to local memory
+  bool equalized = false;  // the first pass equalizes keys
   bool sets_aside = false;  // the first pass sets keys aside
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // size of msd_partition_memory_t
@@ -118,13 +123,13 @@ struct SampleLimits {
   std::uint32_t pivot = 0;   // the fewest samples of a pivot (key_map.cl)
   std::uint32_t coarse = 0;  // the most samples in one of the ranges COARSE (msd_samples.cl)
   std::uint32_t stretch_coarse = 0;  // the same for stretched keys
+  std::uint32_t equalized_crowd =
+      0;  // more samples than this in a bucket of equalized keys are in excess
   std::uint32_t lead =
       0;  // 256 times the most samples of a lead (msd_count.cl) before its range doubles
   std::uint32_t repeats = 0;  // the most samples that have the same key as another sample
-  std::uint32_t few_repeats =
-      0;  // with more samples than this that repeat a key, digits have few values
-  std::uint32_t few_agree =
-      0;  // with more pairs of samples than this that agree in a digit, it has few values
+  // The most samples that have a rare value of a digit, if digits have few values.
+  std::uint32_t rare = 0;
 };
 
 // How keys in a narrow range are stretched (stretch.cl).
@@ -144,10 +149,11 @@ struct Shape {
   unsigned aside_tile =
       0;       // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
   KeyMap map;  // without cells: no map is made
+  Equalizer equalizer;
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
   TilePartition tiles;
-  KeyPartition keys, mapped_keys,
+  KeyPartition keys, mapped_keys, equalized_keys,
       keys_beside_aside;  // the last one is for lists with keys that are set aside
   LocalSort local, mapped_local;
 
@@ -156,9 +162,11 @@ struct Shape {
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
   // own.
   [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }
-  // The largest of the numbers of buckets: by leading bits, of stretched keys and with a map.
+  // The largest of the numbers of buckets: by leading bits, of stretched keys, of equalized keys
+  // and with a map.
   [[nodiscard]] std::uint32_t most_buckets() const {
-    return std::max(buckets() << stretch.more, map.cells != 0 ? map.buckets() : 0);
+    return std::max(
+        {buckets() << stretch.more, equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {

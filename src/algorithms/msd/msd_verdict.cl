@@ -89,12 +89,13 @@ INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
 #endif
 
 // Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, WITH_PIVOTS if the map
-// has pivots, or STRETCHED. If the key cannot be stretched, sets *others to 1. If the key is mapped
-// and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not mapped and may
-// be a zero or NaN that ties, or if its lead has no spread orders, sets *others to 1 and returns a
-// meaningless number.
+// has pivots, STRETCHED or EQUALIZED. If the key cannot be stretched, sets *others to 1. If the key
+// is mapped and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not
+// mapped and may be a zero or NaN that ties, or if its lead has no spread orders, sets *others to 1
+// and returns a meaningless number.
 #define WITH_PIVOTS 2
 #define STRETCHED 3
+#define EQUALIZED 4
 INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verdict_t v, u32 mapped,
                      u32* others) {
 #if STRETCHES
@@ -102,6 +103,9 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
     if (!in_stretch(v.stretch, key)) *others = 1;
     return stretched_bucket(v.stretch, key);
   }
+#endif
+#if EQUALIZES
+  if (mapped == EQUALIZED) return bucket_of_order32(mine->entries, v.cells, key_order(key));
 #endif
 #if MAPS
   if (mapped) {
@@ -150,6 +154,9 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #if STRETCHES
   v.stretched = v.stretch.is = v.stretch.more = 0;
 #endif
+#if EQUALIZES
+  v.equalized = 0;
+#endif
 #if SAMPLES
   const u32 t = local_id();
   u32 spreads = 1, repeats = 0, members = 0, others = 0;
@@ -195,17 +202,19 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   if (!spreads && repeats <= limits.repeats)
     spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
 #endif
+#if EQUALIZES
+  if (!spreads)
+    spreads = v.equalized =
+        try_equalizer(mine, samples, limits.sample_records, limits.capacity, limits.equalized_crowd,
+                      repeats > limits.repeats, &v.cells);
+#endif
 #if MAPS
   if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
 #endif
   if (!spreads) {
     v.skewed = 1;
 #if FEW_DIGITS
-#if SPREAD_BITS  // for floats, repeated keys matter only for the sort of keys that do not spread
-    repeats = count_repeats(mine, sample);
-#endif
-    if (digits_are_few(mine, sample, limits.few_agree) || repeats > limits.few_repeats)
-      v.skewed = FEW_DIGITS;
+    if (digits_are_few(mine, sample, limits.rare)) v.skewed = FEW_DIGITS;
 #endif
   }
 #endif

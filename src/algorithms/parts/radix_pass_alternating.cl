@@ -8,7 +8,7 @@
 #define WRITE_KEY(i, at)                                                        \
   {                                                                             \
     const ukey_t k = mine->tile.keys[at];                                       \
-    const u32 d = DIGIT(k);                                                     \
+    const u32 d = DIGIT_AT(at, k);                                              \
     const u64 out = (index_t)(mine->to_out[d] + (at));                          \
     if (p.to) p.to[out] = KEY_OUT(k);                                           \
     digit_of[(i) / 4] = (i) % 4 ? digit_of[(i) / 4] | d << (8 * ((i) % 4)) : d; \
@@ -46,6 +46,7 @@ INLINE u32 sort_tiles(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, u
     for (u32 i = 0; i < ITEMS; ++i) {
       const u32 at = PLACE(i);
       mine->tile.keys[at] = key[i];
+      KEEP_DIGIT(i, at)
       place[i / 2] = i % 2 ? (place[i / 2] & 0xffff) | at << 16 : (place[i / 2] & 0xffff0000u) | at;
     }
     load_values(p, tile, value);

@@ -25,22 +25,15 @@
 #else
 #define TAKEN_FROM(at, d) const u32 from = (at);
 #endif
-#if KEEPS_DIGITS
-#define DIGIT_AT(at) mine->digit_of_slot[at]
-#define KEEP_DIGIT(i, at) mine->digit_of_slot[at] = (u8)DIGIT_OF(i);
-#else
-#define DIGIT_AT(at) DIGIT(mine->keys[at])
-#define KEEP_DIGIT(i, at)
-#endif
-#define WRITE_RECORD(at)                      \
-  {                                           \
-    const u32 d = DIGIT_AT(at);               \
-    const index_t to_out = mine->to_out[d];   \
-    TAKEN_FROM(at, d)                         \
-    const ukey_t k = mine->keys[from];        \
-    const u64 out = (index_t)(to_out + from); \
-    if (p.to) p.to[out] = KEY_OUT(k);         \
-    WRITE_VALUE(from)                         \
+#define WRITE_RECORD(at)                        \
+  {                                             \
+    const u32 d = DIGIT_AT(at, mine->keys[at]); \
+    const index_t to_out = mine->to_out[d];     \
+    TAKEN_FROM(at, d)                           \
+    const ukey_t k = mine->keys[from];          \
+    const u64 out = (index_t)(to_out + from);   \
+    if (p.to) p.to[out] = KEY_OUT(k);           \
+    WRITE_VALUE(from)                           \
   }
 
 // Sorts all tiles of a pass for which this work-group takes a ticket. *turn_ counts its tickets

@@ -2,9 +2,9 @@
 // pass's digit, its digit counts are published, and a look-back at earlier tiles finds the
 // positions of its records.
 //
-// Joined from: key_map.cl, columns.cl, this file, then radix_pass_pipelined.cl or
-// radix_pass_alternating.cl (the order in which a work-group's tiles go through these steps), then
-// radix_passes.cl (the kernel, its inputs and outputs).
+// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, this file, then
+// radix_pass_pipelined.cl or radix_pass_alternating.cl (the order in which a work-group's tiles go
+// through these steps), then radix_passes.cl (the kernel, its inputs and outputs).
 
 PARAMETER(WG)          // work-items of a work-group, a power of two from 256 on
 PARAMETER(ITEMS)       // records of a work-item in a tile, odd
@@ -27,8 +27,10 @@ PARAMETER(MAP_LOCAL)    // 1: the map is copied to local memory; used if MAP_CEL
 
 // With MAP_CELLS, which needs SEGMENTED, a digit consists of some bits of the number of the key's
 // bucket (key_map.cl). Each digit is looked up once. In the pipelined order, local memory keeps it.
+// With EQUALIZES, which needs SEGMENTED, too, it always does: the first pass equalizes keys
+// (equalize.cl), which lack some bits of its digit.
 #define MAPS (MAP_CELLS != 0)
-#define KEEPS_DIGITS (MAPS && !ALTERNATING)
+#define KEEPS_DIGITS (EQUALIZES || (MAPS && !ALTERNATING))
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
 // code's digits cost no more than an integer's. Codes cannot represent ties, so the work-groups
@@ -125,6 +127,9 @@ typedef struct {
 #if KEEPS_DIGITS
   u8 digit_of_slot[TILE];  // of the current tile's keys
 #endif
+#if EQUALIZES
+  u32 entries[EQUALIZER_ENTRIES];
+#endif
 } onesweep_memory_t;
 #define HEAD_BYTES 256u
 
@@ -140,6 +145,9 @@ typedef struct {
 #if MAPS
   GLOBAL const u32* map;
   window_t window;
+#endif
+#if EQUALIZES
+  cells_t cells;
 #endif
   GLOBAL const u32* spread;
 #if STRETCHES
@@ -355,19 +363,40 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;
 }
 
-// Digits, with MAPS: digits[i / 4] has those of the work-item's keys i to i + 3, a byte each. The
-// last digit is that of keys past the end.
+#if EQUALIZES
+// Equalizes the key. Returns the bucket's number, in the lower 16 bits, and other bits.
+INLINE u32 equalize_key(LOCAL const u32* entries, cells_t cells, ukey_t* key) {
+  const u32 order = key_order(*key), entry = entries[entry_of_order(cells, order)],
+            bucket = bucket_by_entry(entry, order);
+  *key = key_of_order(KEY_IN_BUCKET(bucket) | distance_by_entry(entry, order));
+  return bucket;
+}
+#endif
+
+// Digits, with MAPS or EQUALIZES: digits[i / 4] has those of the work-item's keys i to i + 3, a
+// byte each. The last digit is that of keys past the end. With EQUALIZES, the first pass turns keys
+// into places.
 INLINE void look_up_digits(LOCAL const onesweep_memory_t* mine, pass_t p, LOCAL const tile_t* tile,
-                           const ukey_t* key, u32* digits) {
-#if MAPS
+                           ukey_t* key, u32* digits) {
+#if MAPS || EQUALIZES
   const u32 first = FIRST_OF_LANE, count = tile->count;
-#define LOOK_UP_DIGITS(pivots)                                                         \
-  UNROLL                                                                               \
-  for (u32 i = 0; i < ITEMS; ++i) {                                                    \
-    const u32 digit = first + i * SG_LANES < count ? LOOK_UP(key[i], pivots) : p.mask; \
-    digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit << 8 * (i % 4) : digit;         \
+#define KEEP_DIGITS(of_key)                                                    \
+  UNROLL                                                                       \
+  for (u32 i = 0; i < ITEMS; ++i) {                                            \
+    const u32 digit = first + i * SG_LANES < count ? (of_key) : p.mask;        \
+    digits[i / 4] = i % 4 != 0 ? digits[i / 4] | digit << 8 * (i % 4) : digit; \
   }
-  if (p.window.pivots) LOOK_UP_DIGITS(1) else LOOK_UP_DIGITS(0)
+#endif
+#if EQUALIZES
+  if (p.number == 0)
+    KEEP_DIGITS(equalize_key(mine->entries, p.cells, &key[i]) >> p.shift & p.mask)
+  else
+    KEEP_DIGITS(DIGIT(key[i]))
+#elif MAPS
+  if (p.window.pivots)
+    KEEP_DIGITS(LOOK_UP(key[i], 1))
+  else
+    KEEP_DIGITS(LOOK_UP(key[i], 0))
 #endif
 }
 
@@ -387,10 +416,18 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
 // Rank. place[i / 2] has the ranks of records i and i + 1, each 16 bits: the number of records
 // before it in the sub-group's records with the same digit, in the order of the input. RANK_TILE
 // ranks all records of the tile.
-#if MAPS
+#if MAPS || EQUALIZES
 #define DIGIT_OF(i) (digits[(i) / 4] >> 8 * ((i) % 4) & 255)
 #else
 #define DIGIT_OF(i) DIGIT(key[i])
+#endif
+// The digit of the key in slot `at` of the sorted tile, which is `key`.
+#if KEEPS_DIGITS
+#define DIGIT_AT(at, key) mine->digit_of_slot[at]
+#define KEEP_DIGIT(i, at) mine->digit_of_slot[at] = (u8)DIGIT_OF(i);
+#else
+#define DIGIT_AT(at, key) DIGIT(key)
+#define KEEP_DIGIT(i, at)
 #endif
 #define PUT_PLACE(i, rank) place[(i) / 2] = (i) % 2 ? place[(i) / 2] | (rank) << 16 : (rank);
 #define RANK_TILE(rank_record)                                  \

@@ -196,6 +196,7 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //   ties          CODES: a word, 0 unless keys are known to tie; becomes not 0 if keys tie: then
 //                 nothing has been sorted
 //   map           in, MAP_CELLS: see key_map.cl
+//   entries       in, EQUALIZES: the entries and their head (equalize.cl)
 //   spread        SPREAD_BITS: the table of spread orders
 //   stretch       in, STRETCHES (with SEGMENTED): how keys are stretched (stretch.cl). The last
 //   digit
@@ -211,9 +212,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
               GLOBAL u32* starts, GLOBAL u32* look, GLOBAL u32* marks, GLOBAL u32* state, u64 n,
               u64 shifts, u64 widths, u32 passes, u32 values_are_positions, u32 last_keys,
-              GLOBAL u32* ties, GLOBAL const u32* map, GLOBAL const u32* spread,
-              GLOBAL const u32* stretch, GLOBAL const u32* gate, u32 gate_least, u32 gate_most,
-              GLOBAL const u32* list) {
+              GLOBAL u32* ties, GLOBAL const u32* map, GLOBAL const u32* entries,
+              GLOBAL const u32* spread, GLOBAL const u32* stretch, GLOBAL const u32* gate,
+              u32 gate_least, u32 gate_most, GLOBAL const u32* list) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
@@ -225,6 +226,10 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #endif
 #if MAP_LOCAL
   copy_map(&mine->map, map, WG);
+#endif
+#if EQUALIZES
+  for (u32 i = local_id(); i < EQUALIZER_ENTRIES; i += WG)
+    mine->entries[i] = entries[EQUALIZER_HEAD + i];
 #endif
 #if STRETCHES
   stretch_t stretch_of_keys;
@@ -284,6 +289,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #if MAPS
     p.map = map;
     p.window = window;
+#endif
+#if EQUALIZES
+    p.cells = load_cells(entries);
 #endif
     p.spread = spread;
 #if STRETCHES

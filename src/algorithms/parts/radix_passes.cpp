@@ -85,20 +85,22 @@ bool has_local_map(RadixPassKind kind, const RadixPassShape& s) {
   return kind == RadixPassKind::mapped && !s.alternating;
 }
 
-// Bytes of a record in the tile. With a map, a tile keeps a byte for each digit.
+// Bytes of a record in the tile. With a map or equalized keys, a tile keeps a byte for each digit.
 std::uint64_t tile_record_bytes(const Problem& problem, const RadixPassShape& s,
                                 RadixPassKind kind) {
   const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
+  if (kind == RadixPassKind::equalized)
+    return (s.alternating ? std::max(key, value) : key + value) + 1;
   if (s.alternating) return std::max(key, value);
   return key + value + (kind == RadixPassKind::mapped ? 1 : 0);
 }
 
 // Records of a work-item that registers allow; a key or value of 8 bytes takes two of them. The
-// digits of four mapped keys take one.
+// digits of four mapped or equalized keys take one.
 std::uint64_t most_items_in_registers(const Problem& problem, bool alternating,
                                       RadixPassKind kind) {
   const std::uint64_t key = info(problem.key).bytes, value = value_bytes(problem);
-  if (kind == RadixPassKind::mapped)
+  if (kind == RadixPassKind::mapped || kind == RadixPassKind::equalized)
     return key + value <= 4    ? 47
            : key + value <= 8  ? (alternating ? 25 : 33)
            : key + value <= 12 ? 23
@@ -136,9 +138,12 @@ void choose_work_group(const Problem& problem, const Capabilities& device, const
 // of a digit make whole memory transactions.
 void choose_items(const Problem& problem, const Capabilities& device, const Parameters& given,
                   const RadixPassOptions& options, RadixPassKind kind, RadixPassShape& s) {
-  const std::uint64_t map =
-      has_local_map(kind, s) ? options.map.local_bytes(info(problem.key).bytes) : 0;
-  const bool segmented = options.segments != 0 || kind == RadixPassKind::mapped;
+  const bool equalized = kind == RadixPassKind::equalized;
+  const std::uint64_t map = has_local_map(kind, s)
+                                ? options.map.local_bytes(info(problem.key).bytes)
+                            : equalized ? options.equalizer.local_bytes()
+                                        : 0;
+  const bool segmented = options.segments != 0 || kind == RadixPassKind::mapped || equalized;
   const std::uint64_t fixed = fixed_local_bytes(problem, device, s, segmented, map);
   const std::uint64_t of_item = tile_record_bytes(problem, s, kind) * s.work_group;
   const std::uint64_t available = has_much_local(device) && s.resident > 1
@@ -173,9 +178,10 @@ RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& devi
   s.common_share = small_tiles ? 40 : 8;  // measured on an H200
 
   const std::uint64_t tiles = ceil_div(problem.count, s.tile());
-  s.tiles = tiles + (small_tiles                     ? 0  // partition() has no small tiles
-                     : kind == RadixPassKind::mapped ? radix_size
-                                                     : options.segments);
+  s.tiles = tiles + (small_tiles ? 0  // partition() has no small tiles
+                     : kind == RadixPassKind::mapped || kind == RadixPassKind::equalized
+                         ? radix_size
+                         : options.segments);
   const std::uint64_t mark_tiles = (std::uint64_t{1} << (count_bits(given) - 1)) / s.tile();
   if (mark_tiles == 0)
     unsupported(options, fmt::format("count_bits={} are too few for tiles of {} records",
@@ -200,6 +206,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
       digits_(digits(problem, 8)),
       buffers_(problem, static_cast<unsigned>(digits_.size()), layout),
       map_(options.map),
+      equalizer_(options.equalizer),
       spread_bits_(options.spread_bits),
       stretches_(options.stretches),
       count_bits_(count_bits(given)),
@@ -221,6 +228,8 @@ void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& gi
   shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::plain);
   if (map_.cells != 0)
     mapped_shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::mapped);
+  if (equalizer_.possible())
+    mapped_shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::equalized);
   // Keys with values that do not spread are faster with small tiles and two work-groups on a
   // compute unit. In long lists only if digits have few values: otherwise runs are too short.
   const bool small_tiles = options.skewed && problem_.payload != Payload::none &&
@@ -267,8 +276,9 @@ std::string RadixPasses::parameters() const {
 
 std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabilities& capabilities,
                                                   const RadixPassShape& shape, Build what) const {
-  const bool segmented = what == Build::partition || what == Build::partition_mapped;
-  const bool by_map = what == Build::partition_mapped;
+  const bool by_map = what == Build::partition_mapped,
+             by_equalizer = what == Build::partition_equalized;
+  const bool segmented = what == Build::partition || by_map || by_equalizer;
   const unsigned spread_bits = what == Build::partition ? spread_bits_ : 0;
   kernels::Defines defines;
   defines.problem(radix_problem(problem_))
@@ -289,10 +299,11 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("MAP_LOCAL", int{by_map && !shape.alternating})
       .local_struct("onesweep_memory_t", shape.local_bytes);
   (by_map ? map_ : KeyMap{}).set(defines);
+  (by_equalizer ? equalizer_ : Equalizer{}).set(defines);
   using namespace kernels::embedded;
   return kernels::build(
       device, capabilities,
-      {key_map_cl, stretch_cl, columns_cl, radix_pass_tiles_cl,
+      {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
       defines);
 }
@@ -314,6 +325,8 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
   if (segmented_) build_one(shape_, Build::partition, segmented_module_, partition_);
   if (map_.cells != 0)
     build_one(mapped_shape_, Build::partition_mapped, mapped_module_, partition_mapped_);
+  if (equalizer_.possible())
+    build_one(mapped_shape_, Build::partition_equalized, mapped_module_, partition_mapped_);
   for (auto& one : builds) one.get();
 }
 
@@ -324,7 +337,7 @@ const RadixPassShape& RadixPasses::tie_shape() const {
 void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
   for (std::size_t i = 0; i < sorts_.size(); ++i) {
     Gate own = gate;
-    if (map_.cells != 0 || lists_) own.most = mapped - 1;
+    own.most = std::min(own.most, mapped - 1);
     if (tells_few_digits() && i == 0) own.most = few_digits - 1;
     if (tells_few_digits() && i != 0) own.least = few_digits;
     launch(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_.histograms.in(o),
@@ -350,6 +363,13 @@ void RadixPasses::partition_mapped(Queue& queue, const Operands& o, Memory start
                                    const std::vector<Digit>& digits, Memory gate) const {
   launch(queue, o, *partition_mapped_, mapped_shape_, starts, partition_state_.in(o), digits,
          {gate, mapped, listed}, "partition", {.map = map});
+}
+
+void RadixPasses::partition_equalized(Queue& queue, const Operands& o, Memory starts,
+                                      Memory entries, const std::vector<Digit>& digits,
+                                      Memory gate) const {
+  launch(queue, o, *partition_mapped_, mapped_shape_, starts, partition_state_.in(o), digits,
+         {gate, mapped, mapped}, "partition", {.entries = entries});
 }
 
 void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
@@ -379,6 +399,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"last_keys", std::uint32_t{last_keys}},
                       {"ties", ties_.in(o)},
                       {"map", extra.map},
+                      {"entries", extra.entries},
                       {"spread", extra.spread},
                       {"stretch", extra.stretch},
                       {"gate", gate.word},

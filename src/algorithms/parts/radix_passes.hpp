@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../algorithm.hpp"
+#include "equalize.hpp"
 #include "key_map.hpp"
 
 namespace sortium {
@@ -38,6 +39,8 @@ struct RadixPassOptions {
   std::uint64_t segments = 0;
   // The map of partition_mapped(). Without cells: it is not called.
   KeyMap map{};
+  // The equalizer of partition_equalized(). If no keys are equalized, it is not called.
+  Equalizer equalizer{};
   // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
   // partition() may stretch keys (stretch.cl).
@@ -53,8 +56,8 @@ struct RadixPassOptions {
 };
 
 // The kinds of launches. `small_tiles`: two work-groups share a compute unit, and tiles are half as
-// large. `mapped`: partition_mapped().
-enum class RadixPassKind : std::uint8_t { plain, small_tiles, mapped };
+// large. `mapped`: partition_mapped(). `equalized`: partition_equalized().
+enum class RadixPassKind : std::uint8_t { plain, small_tiles, mapped, equalized };
 
 // Returns the shape for `problem` on a device. `given` may have work_group, items, resident, groups
 // and count_bits; the function chooses the others. Throws Error(unsupported) if the device's limits
@@ -74,8 +77,8 @@ class RadixPasses {
   // With RadixPassOptions::tells_few_digits, values of the gate's word from `few_digits` upwards
   // mean that most digits have few values.
   static constexpr std::uint32_t few_digits = 0x40000000;
-  // Values of the gate's word from `mapped` upwards turn sort() off: keys are mapped. The value
-  // `listed` turns sort_listed() on.
+  // Values of the gate's word from `mapped` upwards turn sort() off: keys are mapped, or became
+  // places. The value `listed` turns sort_listed() on.
   static constexpr std::uint32_t mapped = 0x80000000, listed = mapped + 1;
   // Up to this many records, lists with repeated keys are treated like lists with few digits.
   static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;
@@ -118,6 +121,11 @@ class RadixPasses {
   void partition_mapped(Queue& queue, const Operands& operands, Memory starts, Memory map,
                         const std::vector<Digit>& digits, Memory gate) const;
 
+  // The same if keys are equalized. `entries`: from equalize.cl, with their head. The shift of the
+  // second digit is that in an equalized key.
+  void partition_equalized(Queue& queue, const Operands& operands, Memory starts, Memory entries,
+                           const std::vector<Digit>& digits, Memory gate) const;
+
   // The buffers that the passes read and write.
   [[nodiscard]] const PingPong& buffers() const { return buffers_; }
   // The RadixPassOptions::cleared_bytes that belong to the algorithm.
@@ -153,14 +161,15 @@ class RadixPasses {
     sort_with_codes,
     sort_listed,
     partition,
-    partition_mapped
+    partition_mapped,
+    partition_equalized
   };
   [[nodiscard]] std::shared_ptr<Module> build_kernel(Device& device,
                                                      const Capabilities& capabilities,
                                                      const RadixPassShape& shape, Build what) const;
   // The memory that only some launches have.
   struct Extra {
-    Memory map{}, spread{}, stretch{}, list{};
+    Memory map{}, entries{}, spread{}, stretch{}, list{};
   };
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
               Memory starts, Memory state, const std::vector<Digit>& digits, Gate gate,
@@ -170,6 +179,7 @@ class RadixPasses {
   std::vector<Digit> digits_;
   PingPong buffers_;
   KeyMap map_;
+  Equalizer equalizer_;
   unsigned spread_bits_ = 0;
   bool stretches_ = false;
   unsigned count_bits_ = 0;      // bits of a count in the look-back table
@@ -179,7 +189,7 @@ class RadixPasses {
   bool may_tie_ = false;         // codes could lose ties, so a launch without codes stands by
   bool long_counts_ = false;     // counts do not fit count_bits_
   RadixPassShape shape_;         // of partition(), and the one that parameters() reports
-  RadixPassShape mapped_shape_;  // of partition_mapped()
+  RadixPassShape mapped_shape_;  // of partition_mapped() or partition_equalized()
   std::vector<Sort> sorts_;      // of sort(); the second one is for few digits
   Counts counts_, tie_counts_;  // of the launch with codes or of integers; of the one without codes
   ScratchLayout::Slice partition_state_, ties_, marks_, look_, extension_, cleared_;
