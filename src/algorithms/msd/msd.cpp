@@ -177,13 +177,14 @@ class MsdSorter final : public Sorter {
 
   void build_local_sorts(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    local_module_ = kernels::build(device, capabilities,
-                                   {equalize_cl, msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl,
-                                    msd_local_cl, msd_local_equalized_cl},
-                                   shape_.local.defines(problem_, shape_));
+    const bool equalizes = shape_.equalizer.possible();
+    std::vector<kernels::Source> sources{msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl,
+                                         msd_local_cl};
+    if (equalizes) sources.insert(sources.end(), {equalize_cl, msd_local_equalized_cl});
+    local_module_ =
+        kernels::build(device, capabilities, sources, shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel("msd_local");
-    if (shape_.equalizer.possible())
-      sort_local_equalized_ = local_module_->kernel("msd_local_equalized");
+    if (equalizes) sort_local_equalized_ = local_module_->kernel("msd_local_equalized");
     if (shape_.stretch.alone) sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,

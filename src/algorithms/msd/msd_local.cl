@@ -179,7 +179,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   }
 
   // Sort. This contains barriers, so keys_out may be keys_in.
-  sort_in_bins(&mine->sort, sg, item, count, bins.shift, bins.by_place, bins.alike);
+  sort_in_bins(&mine->sort, sg, item, rows, bins.shift, bins.by_place, bins.alike);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
 #if VALUES_LATE

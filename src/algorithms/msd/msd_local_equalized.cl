@@ -1,6 +1,6 @@
 // msd, equalized keys (equalize.cl): a work-group sorts buckets in local memory by bins, one after
 // the other.
-// The files equalize.cl, bins.cl, bin_sort.cl and msd_local.cl come before this one.
+// The files bins.cl, bin_sort.cl, msd_local.cl and equalize.cl come before this one.
 //
 // An item is the distance of a key's order from the first order of what is sorted. With COMPOSITE,
 // the record's position in the bucket follows below it.
@@ -8,7 +8,6 @@
 PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are equalized; see msd_count
 PARAMETER(VERDICT_LISTED)  // not used here
 
-#if EQUALIZES
 // What is sorted at once: a bucket, or two neighbours that fit.
 typedef struct {
   u32 bucket;        // number of the (first) bucket
@@ -70,7 +69,7 @@ INLINE equalized_job_t sort_job(LOCAL msd_local_memory_t* mine, sub_group_t sg, 
   by_place.bits = by_place.step = 0;
   const u32 bits = (COMPOSITE ? POSITION_BITS : 0) + job.width + job.pair,
             shift = bits - min(bits, LOG_BINS);
-  sort_in_bins(&mine->sort, sg, item, count, shift, by_place, !COMPOSITE && shift == 0);
+  sort_in_bins(&mine->sort, sg, item, rows, shift, by_place, !COMPOSITE && shift == 0);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
 #if VALUES_LATE
@@ -124,4 +123,3 @@ void msd_local_equalized(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     barrier_local();  // the next bucket uses the same local memory
   }
 }
-#endif

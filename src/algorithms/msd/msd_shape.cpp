@@ -510,8 +510,10 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("STRETCHES_ALONE", int{shape.stretch.alone})
       .set("SETS_ASIDE", shape.aside_tile)
       .local_struct("msd_local_memory_t", bytes);
-  shape.equalizer.set(defines);
-  set_verdicts(defines);
+  if (shape.equalizer.possible()) {
+    shape.equalizer.set(defines);
+    set_verdicts(defines);
+  }
   BinSortParameters{.work_group = work_group,
                     .items = local_items,
                     .sort_bits = sort_bits,

@@ -170,13 +170,13 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   return 1;
 }
 
-// Sorts the `count` items of the work-group into mine->items. item[i] of work-item t has the input
-// position i * WG + t; items past the end are SORT_LAST. An item's bits from `shift` on select its
-// bin (but see bins_by_place_t). `alike` is 1 if items of the same bin need no sorting. A barrier
-// comes before the first and after the last access to the items.
-INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 count, u32 shift,
+// Sorts all items of the work-group into mine->items. item[i] of work-item t has the input position
+// i * WG + t. The first `rows` of a work-item's items exist; the others are SORT_LAST. An item's
+// bits from `shift` on select its bin (but see bins_by_place_t). `alike` is 1 if items of the same
+// bin need no sorting. A barrier comes before the first and after the last access to the items.
+INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
                          bins_by_place_t by_place, u32 alike) {
-  const u32 t = local_id(), rows = (count + WG - 1 - t) / WG;  // this work-item's items
+  const u32 t = local_id();
   clear_bins(mine);
 
   // Rank in the bins. If the items are few, all additions are in flight at once. If they are many,
@@ -229,7 +229,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
     // boundary to the previous work-item, for bins that extend over it.
     if (!alike) {
       LOCAL sort_t* own = mine->items + t * ITEMS;
-      if (t * ITEMS < count) SORT_NEIGHBOURS(item, own)
+      SORT_NEIGHBOURS(item, own)
       barrier_local();
       if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 #if !PACKED_RANKS && !COMPOSITE
