@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -147,17 +148,20 @@ class CountingSorter final : public Sorter {
         });
         if (are_ranks_keys) return host::call(queue, "write", [&] { write_keys<Key>(o); });
       }
-    if (is_short_argsort())
-      return host::call(queue, "move", [&] {
-        if (problem_.value_bytes == 4)
-          write_positions<Key, std::uint32_t>(o);
-        else
-          write_positions<Key, std::uint64_t>(o);
-      });
     if (problem_.payload == Payload::none || problem_.value_bytes == 4)
-      move<Key, std::uint32_t>(queue, o);
+      sort_records<Key, std::uint32_t>(queue, o);
     else
-      move<Key, std::uint64_t>(queue, o);
+      sort_records<Key, std::uint64_t>(queue, o);
+  }
+  template <class Key, class Value, class Q>
+  void sort_records(Q& queue, const Operands& o) const {
+    bool written = false;
+    if (problem_.payload != Payload::none)
+      host::call(queue, "look", [&] { written = write_ordered<Key, Value>(o); });
+    if (written) return;
+    if (is_short_argsort())
+      return host::call(queue, "move", [&] { write_positions<Key, Value>(o); });
+    move<Key, Value>(queue, o);
   }
 
   // ---- Keys without values: write them from their counts ----
@@ -256,6 +260,148 @@ class CountingSorter final : public Sorter {
     });
   }
 
+  template <class Key, class Value>
+  struct Columns {
+    const Key* keys_in;
+    const Value* values_in;  // null: the values are positions, or there are no values
+    Key* keys_out;           // null: an argsort that writes only positions
+    Value* values_out;       // null: there are no values
+  };
+
+  template <class Key, class Value>
+  Columns<Key, Value> input_to(Key* keys_out, Value* values_out, const Operands& o) const {
+    return {at<const Key>(o.keys_in),
+            problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr, keys_out,
+            values_out};
+  }
+  template <class Key, class Value>
+  static bool is_in_place(const Columns<Key, Value>& c) {
+    return c.keys_in == c.keys_out || (c.values_in != nullptr && c.values_in == c.values_out);
+  }
+  // For a sort in place with one pass: copies the keys or values that the pass would overwrite to
+  // scratch memory, and makes `columns` read the copies.
+  template <class Key, class Value>
+  void save_overwritten(const Operands& o, Columns<Key, Value>& columns) const {
+    const auto save = [&]<class T>(const T*& in, const T* out, T* to) {
+      if (in == nullptr || in != out) return;
+      each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        std::copy(in + begin, in + end, to + begin);
+      });
+      in = to;
+    };
+    save(columns.keys_in, columns.keys_out, at<Key>(keys_.in(o)));
+    save(columns.values_in, columns.values_out, at<Value>(values_.in(o)));
+  }
+
+  // ---- Records that are in order, or in reverse order ----
+
+  struct Steps {
+    std::atomic<bool> rise{false}, fall{false}, tie{false};
+
+    [[nodiscard]] bool are_mixed() const {
+      return rise.load(std::memory_order_relaxed) && fall.load(std::memory_order_relaxed);
+    }
+  };
+  // Examines the steps from each of `count` keys, at most `block`, to the next one.
+  template <class Key>
+  void look(const Key* keys, std::uint64_t count, Steps& steps) const {
+    std::uint16_t ranks[block + 1], rise = 0, fall = 0, tie = 0;
+    ranks_.of(keys, ranks, count + 1);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      rise |= std::uint16_t{ranks[k] < ranks[k + 1]};
+      fall |= std::uint16_t{ranks[k] > ranks[k + 1]};
+      tie |= std::uint16_t{ranks[k] == ranks[k + 1]};
+    }
+    if (rise != 0) steps.rise.store(true, std::memory_order_relaxed);
+    if (fall != 0) steps.fall.store(true, std::memory_order_relaxed);
+    if (tie != 0) steps.tie.store(true, std::memory_order_relaxed);
+  }
+  template <class Key>
+  void look_at_all(const Operands& o, const Key* keys, Steps& steps) const {
+    const std::uint64_t all = problem_.count - 1;
+    each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < std::min(end, all) && !steps.are_mixed(); i += block)
+        look(keys + i, std::min({block, end - i, all - i}), steps);
+    });
+  }
+
+  // Returns true for most lists: their first keys rise and fall. Takes a few nanoseconds.
+  template <class Key>
+  [[nodiscard]] bool begins_mixed(const Key* keys) const {
+    constexpr std::uint64_t glance = 8;
+    if (problem_.count < glance) return false;
+    std::uint16_t ranks[glance];
+    ranks_.of(keys, ranks, glance);
+    bool rise = false, fall = false;
+    for (std::uint64_t k = 1; k < glance; ++k) {
+      rise |= ranks[k - 1] < ranks[k];
+      fall |= ranks[k - 1] > ranks[k];
+    }
+    return rise && fall;
+  }
+
+  // Writes such records to the output. Returns false, with nothing written, if they are neither.
+  template <class Key, class Value>
+  bool write_ordered(const Operands& o) const {
+    if (begins_mixed(at<const Key>(o.keys_in))) return false;
+    Steps steps;
+    look_at_all(o, at<const Key>(o.keys_in), steps);
+    const bool has_groups = steps.tie && steps.fall;
+    if (steps.are_mixed() || (has_groups && chunks_ > 1)) return false;
+    auto columns = input_to<Key, Value>(problem_.keys_out ? at<Key>(o.keys_out) : nullptr,
+                                        at<Value>(o.values_out), o);
+    if (!steps.fall) {
+      each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+        keep(columns, begin, end);
+      });
+      return true;
+    }
+    save_overwritten(o, columns);
+    each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
+      reverse(columns, begin, end);
+    });
+    if (has_groups) turn_groups(columns);
+    return true;
+  }
+  template <class Key, class Value>
+  void keep(const Columns<Key, Value>& c, std::uint64_t begin, std::uint64_t end) const {
+    if (c.keys_out != nullptr && c.keys_out != c.keys_in)
+      std::copy(c.keys_in + begin, c.keys_in + end, c.keys_out + begin);
+    if (c.values_in == nullptr)
+      std::iota(c.values_out + begin, c.values_out + end, static_cast<Value>(begin));
+    else if (c.values_in != c.values_out)
+      std::copy(c.values_in + begin, c.values_in + end, c.values_out + begin);
+  }
+  // Writes the records [begin, end) in reverse order.
+  template <class Key, class Value>
+  void reverse(const Columns<Key, Value>& c, std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t to = problem_.count - end;
+    if (c.keys_out != nullptr)
+      std::reverse_copy(c.keys_in + begin, c.keys_in + end, c.keys_out + to);
+    if (c.values_in != nullptr)
+      std::reverse_copy(c.values_in + begin, c.values_in + end, c.values_out + to);
+    else
+      for (std::uint64_t i = begin; i < end; ++i)
+        c.values_out[to + i - begin] = static_cast<Value>(end - 1 - (i - begin));
+  }
+  // Reverses the records of each rank in the output: ties keep their order.
+  template <class Key, class Value>
+  void turn_groups(const Columns<Key, Value>& c) const {
+    std::uint64_t group = 0;
+    std::uint16_t before = 0;
+    const auto turn = [&](std::uint64_t end) {
+      if (end - group < 2) return;
+      const std::uint64_t from = problem_.count - end, to = problem_.count - group;
+      if (c.keys_out != nullptr) std::reverse(c.keys_out + from, c.keys_out + to);
+      std::reverse(c.values_out + from, c.values_out + to);
+    };
+    each_rank(c.keys_in, [&](std::uint64_t i, std::uint16_t rank) {
+      if (rank != before) turn(i), group = i;
+      before = rank;
+    });
+    turn(problem_.count);
+  }
+
   // ---- Positions of few records, by two digits ----
 
   [[nodiscard]] bool is_short_argsort() const {
@@ -300,21 +446,11 @@ class CountingSorter final : public Sorter {
 
   // ---- Stable partitions by digit ----
 
-  template <class Key, class Value>
-  struct Columns {
-    const Key* keys_in;
-    const Value* values_in;  // null: the values are positions, or there are no values
-    Key* keys_out;           // null: an argsort that writes only positions
-    Value* values_out;       // null: there are no values
-  };
-
   template <class Key, class Value, class Q>
   void move(Q& queue, const Operands& o) const {
     const bool has_values = problem_.payload != Payload::none;
-    const Columns<Key, Value> in{
-        at<const Key>(o.keys_in),
-        problem_.payload == Payload::values ? at<const Value>(o.values_in) : nullptr,
-        at<Key>(keys_.in(o)), has_values ? at<Value>(values_.in(o)) : nullptr};
+    const auto in = input_to<Key, Value>(at<Key>(keys_.in(o)),
+                                         has_values ? at<Value>(values_.in(o)) : nullptr, o);
     const auto from_scratch = [&] {
       return Columns<Key, Value>{in.keys_out, in.values_out,
                                  problem_.keys_out ? at<Key>(o.keys_out) : nullptr,
@@ -325,27 +461,11 @@ class CountingSorter final : public Sorter {
       partition(queue, o, in, 0);
       return partition(queue, o, from_scratch(), 1);
     }
-    const bool in_place = at<Key>(o.keys_in) == at<Key>(o.keys_out) && problem_.keys_out;
-    const bool values_in_place = in.values_in != nullptr && in.values_in == at<Value>(o.values_out);
     auto only = in;
     only.keys_out = from_scratch().keys_out;
     only.values_out = from_scratch().values_out;
-    if (in_place || values_in_place)
-      host::call(queue, "copy", [&] { copy_input(o, in, only, in_place, values_in_place); });
+    if (is_in_place(only)) host::call(queue, "copy", [&] { save_overwritten(o, only); });
     partition(queue, o, only, 0);
-  }
-
-  // For a sort in place with one pass: copies the keys or values that the pass would overwrite to
-  // scratch memory. Makes `only`, the arrays of that pass, read the copies.
-  template <class Key, class Value>
-  void copy_input(const Operands& o, const Columns<Key, Value>& in, Columns<Key, Value>& only,
-                  bool keys, bool values) const {
-    each_chunk(o, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
-      if (keys) std::copy(in.keys_in + begin, in.keys_in + end, in.keys_out + begin);
-      if (values) std::copy(in.values_in + begin, in.values_in + end, in.values_out + begin);
-    });
-    if (keys) only.keys_in = in.keys_out;
-    if (values) only.values_in = in.values_out;
   }
 
   using Counts = std::array<std::uint32_t, std::size_t{1} << most_digit_bits>;
