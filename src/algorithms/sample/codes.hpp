@@ -66,4 +66,22 @@ struct Ties {
   }
 };
 
+// The same code for all keys that tie.
+template <class Word>
+[[nodiscard]] Word tied_code_of(Word key, Coding<Word> c) {
+  const Word code = code_of(key, c);
+  return c.is_float ? Ties<Word>::shared(code) : code;
+}
+
+// False for most lists: their first keys rise or, if `falling`, fall. Takes a few nanoseconds.
+template <bool falling, class Word>
+[[nodiscard]] bool begins_in_order(const Word* keys, std::uint64_t count, Coding<Word> c) {
+  constexpr std::uint64_t glance = 8;
+  for (std::uint64_t i = 1; i < std::min(count, glance); ++i) {
+    const Word before = tied_code_of(keys[i - 1], c), here = tied_code_of(keys[i], c);
+    if (falling ? before < here : here < before) return false;
+  }
+  return true;
+}
+
 }  // namespace sortium::sample

@@ -22,11 +22,11 @@ class FewKeys {
   // Returns false, with the output equal to the input if they are the same, if floats tie that
   // differ: codes do not contain their order.
   [[nodiscard]] bool sort() const {
-    if (begins_in_order<false>() && ascending(in_, count_, coding_) == count_) {
+    if (begins_in_order<false>(in_, count_, coding_) && ascending(in_, count_, coding_) == count_) {
       if (in_ != out_) std::memcpy(out_, in_, count_ * sizeof(Key));
       return true;
     }
-    if (begins_in_order<true>() && descending(in_, count_, coding_) == count_) {
+    if (begins_in_order<true>(in_, count_, coding_) && descending(in_, count_, coding_) == count_) {
       if (in_ != out_)
         std::reverse_copy(in_, in_ + count_, out_);
       else
@@ -79,22 +79,6 @@ class FewKeys {
     const std::size_t runs = Runs::make(out_, count_, spare.get(), ends);
     if (runs != 0) Runs::merge(out_, count_, spare.get(), ends, runs);
     return runs != 0;
-  }
-
-  // ---- one run ----
-
-  // Most lists end the search for order here, in a few nanoseconds.
-  template <bool falling>
-  [[nodiscard]] bool begins_in_order() const {
-    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(count_, 8); ++i)
-      if (falling ? deciding(in_[i]) > deciding(in_[i - 1])
-                  : deciding(in_[i]) < deciding(in_[i - 1]))
-        return false;
-    return true;
-  }
-  [[nodiscard]] Key deciding(Key key) const {
-    const Key code = code_of(key, coding_);
-    return coding_.is_float ? Ties<Key>::shared(code) : code;
   }
 
   std::uint64_t count_;

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "insert_tail.hpp"
 #include "layout.hpp"
 #include "merge_pieces.hpp"
 #include "place_order.hpp"
@@ -46,20 +47,14 @@ class FewRecords {
   // Returns false, with nothing written to the output, if floats tie that differ: codes do not
   // contain their order.
   [[nodiscard]] bool sort() {
+    if (sort_by_whole_order()) return true;
     encode(in_, codes_, count_, coding_);
     if (coding_.is_float && ties_of(codes_, count_).differ()) return false;
-    if (values_in_ != nullptr && values_in_ == values_out_) {
-      std::memcpy(values_, values_in_, count_ * sizeof(Value));
-      values_in_ = values_;
-    }
+    save_values();
     Run runs[most_runs];
     const std::size_t found = find_runs(runs);
     const CodeRange range = range_of_codes(codes_, count_);
-    if (found == 1 && !runs[0].falls)
-      write(0, count_, codes_, [](std::uint64_t i) { return i; });
-    else if (found == 1 && !step_kinds_of(codes_, count_).tie)
-      write(0, count_, codes_, [n = count_](std::uint64_t i) { return n - 1 - i; });
-    else if (found != 0)
+    if (found != 0)
       merge(runs, found, range);
     else if (count_ <= most_short_order && !are_sparse(range))
       write_part(0, count_, codes_, nullptr, range);
@@ -120,6 +115,74 @@ class FewRecords {
     const Key bound =
         select_word(sample.data(), sample.size(), static_cast<std::size_t>(place + slack));
     return coding_.is_float ? Ties<Key>::with(bound).last : bound;
+  }
+
+  // ---- one run ----
+
+  // Sorts lists that are in order, in reverse order, or in order except for a tail. Returns false,
+  // with nothing written, for others.
+  [[nodiscard]] bool sort_by_whole_order() {
+    if (begins_in_order<false>(in_, count_, coding_)) {
+      const std::uint64_t sorted = ascending(in_, count_, coding_);
+      if (sorted == count_) {
+        keep();
+        return true;
+      }
+      if (count_ - sorted <= count_ / tail_share) {
+        insert_tail(sorted);
+        return true;
+      }
+    }
+    if (!begins_in_order<true>(in_, count_, coding_) || falling(in_, count_, coding_) != count_)
+      return false;
+    reverse();
+    return true;
+  }
+  void keep() const {
+    if (keys_out_ != nullptr && keys_out_ != in_)
+      std::memcpy(keys_out_, in_, count_ * sizeof(Key));
+    if (values_out_ == nullptr) return;
+    if (values_in_ == nullptr)
+      std::iota(values_out_, values_out_ + count_, Value{0});
+    else if (values_in_ != values_out_)
+      std::memcpy(values_out_, values_in_, count_ * sizeof(Value));
+  }
+  void reverse() const {
+    reverse_list(in_, keys_out_);
+    if (values_in_ != nullptr) return reverse_list(values_in_, values_out_);
+    for (std::uint64_t i = 0; values_out_ != nullptr && i < count_; ++i)
+      values_out_[i] = static_cast<Value>(count_ - 1 - i);
+  }
+  template <class T>
+  void reverse_list(const T* in, T* out) const {
+    if (in == out)
+      swap_reversed(out, out + (count_ + 1) / 2, count_ / 2);
+    else if (out != nullptr)
+      std::reverse_copy(in, in + count_, out);
+  }
+  void insert_tail(std::uint64_t sorted) {
+    save_values();
+    const Key* keys = in_;
+    if (in_ == keys_out_) {
+      std::memcpy(codes_, in_, count_ * sizeof(Key));
+      keys = codes_;
+    }
+    const std::uint64_t tail = count_ - sorted;
+    std::uint64_t *const words = own_, *const cuts = words + tail;
+    auto* const codes = reinterpret_cast<Key*>(cuts + tail);
+    encode_tied(in_ + sorted, codes, tail, coding_);
+    const PlaceOrder<Key, std::uint64_t> order(codes, tail, range_of_codes(codes, tail));
+    order.sort(words);
+    const InsertTail<Key, Value> insert({keys, values_in_, keys_out_, values_out_}, sorted, tail,
+                                        words, order.mask(), cuts, coding_);
+    insert.cut(0, tail);
+    insert.write(0, count_);
+  }
+  // If values are sorted in place, copies them; all later steps read the copy.
+  void save_values() {
+    if (values_in_ == nullptr || values_in_ != values_out_) return;
+    std::memcpy(values_, values_in_, count_ * sizeof(Value));
+    values_in_ = values_;
   }
 
   // ---- runs ----

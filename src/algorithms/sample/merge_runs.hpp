@@ -1,6 +1,5 @@
 // Sorts records that are a few sorted runs. Splitters divide the output into parts. Each part
-// consists of one piece of every run, and a thread merges these pieces. `Steps` is RecordSteps. If
-// the runs have a tail, its words must be sorted (RecordSteps::sort_tail()).
+// consists of one piece of every run, and a thread merges these pieces. `Steps` is RecordSteps.
 #pragma once
 
 #include <algorithm>
@@ -71,9 +70,7 @@ class MergeRuns {
         if (p == parts_) low = high;
         while (low < high) {
           const std::uint64_t middle = (low + high) / 2;
-          const Word word = is_tail(r) ? steps_.tail.get()[middle] & ~steps_.mask()
-                                       : steps_.deciding(falls ? end - 1 - middle : begin + middle);
-          if (word < splitters_[p - 1])
+          if (steps_.deciding(falls ? end - 1 - middle : begin + middle) < splitters_[p - 1])
             low = middle + 1;
           else
             high = middle;
@@ -91,10 +88,7 @@ class MergeRuns {
       const std::uint64_t low = cut(p, r), high = cut(p + 1, r);
       if (low == high) continue;
       const auto [begin, end, falls] = runs_.all[r];
-      if (is_tail(r))
-        std::copy(steps_.tail.get() + low, steps_.tail.get() + high, to);
-      else
-        steps_.make_piece(to, falls ? end - high : begin + low, high - low, falls);
+      steps_.make_piece(to, falls ? end - high : begin + low, high - low, falls);
       to += high - low;
     }
   }
@@ -114,9 +108,6 @@ class MergeRuns {
     steps_.place(words, begins_[p], count);
   }
 
-  [[nodiscard]] bool is_tail(std::size_t run) const {
-    return runs_.has_tail && run + 1 == runs_.count;
-  }
   std::uint64_t& cut(std::uint64_t part, std::size_t run) const {
     return cuts_[part * runs_.count + run];
   }

@@ -22,17 +22,14 @@ class WholeOrder {
         pieces_(at<Piece>(layout_.tail_cuts.in(operands_))),
         coding_(coding_of<Key>(c.layout.problem)) {}
 
-  // Returns how many of the first keys are in order.
+  // Returns how many of the first keys are in order; 0 if they are fewer than 8.
   [[nodiscard]] std::uint64_t in_order() const {
-    // Most lists end the search here, in a few nanoseconds.
-    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(count_, 8); ++i)
-      if (deciding(in_[i]) < deciding(in_[i - 1])) return i;
+    if (!begins_in_order<false>(in_, count_, coding_)) return 0;
     return length_of([&](const Key* keys, std::uint64_t n) { return ascending(keys, n, coding_); });
   }
-  // Returns how many of the first keys are in reverse order.
+  // Returns how many of the first keys are in reverse order; 0 if they are fewer than 8.
   [[nodiscard]] std::uint64_t in_reverse() const {
-    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(count_, 8); ++i)
-      if (deciding(in_[i]) > deciding(in_[i - 1])) return i;
+    if (!begins_in_order<true>(in_, count_, coding_)) return 0;
     return length_of(
         [&](const Key* keys, std::uint64_t n) { return descending(keys, n, coding_); });
   }
@@ -102,10 +99,7 @@ class WholeOrder {
     return least;
   }
 
-  [[nodiscard]] Key deciding(Key key) const {
-    const Key code = code_of(key, coding_);
-    return coding_.is_float ? Ties<Key>::shared(code) : code;
-  }
+  [[nodiscard]] Key deciding(Key key) const { return tied_code_of(key, coding_); }
 
   // Returns how many of the first `place` keys of the merged list are of the sorted keys, and how
   // many of the tail: Green, McColl, Bader, "GPU merge path" (2012).

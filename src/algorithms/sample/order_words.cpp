@@ -60,6 +60,12 @@ std::size_t descending_all(const Key* keys, std::size_t count, Coding<Key> c) {
     return shared[i] < shared[i + 1] || (shared[i] == shared[i + 1] && codes[i] != codes[i + 1]);
   });
 }
+template <class Key>
+std::size_t falling_all(const Key* keys, std::size_t count, Coding<Key> c) {
+  return length_until(keys, count, c, [](const Key*, const Key* shared, std::size_t i) {
+    return shared[i] <= shared[i + 1];
+  });
+}
 template <class Word>
 bool ascends_by(const Word* words, std::size_t count, std::size_t stride) {
   constexpr std::size_t block = 512;
@@ -387,6 +393,11 @@ std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding) {
   HWY_EXPORT_T(Descending, descending_all<Key>);
   return HWY_DYNAMIC_DISPATCH_T(Descending)(keys, count, coding);
 }
+template <class Key>
+std::size_t falling(const Key* keys, std::size_t count, Coding<Key> coding) {
+  HWY_EXPORT_T(Falling, falling_all<Key>);
+  return HWY_DYNAMIC_DISPATCH_T(Falling)(keys, count, coding);
+}
 template <class Word>
 Steps steps_of(const Word* words, std::size_t count) {
   HWY_EXPORT_T(StepsOf, steps_of_all<Word>);
@@ -434,6 +445,8 @@ SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
 #define SORTIUM_SAMPLE_MERGE(bits)                                                               \
+  template std::size_t falling(const std::uint##bits##_t*, std::size_t,                          \
+                               Coding<std::uint##bits##_t>);                                     \
   template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                     \
   template Steps steps_of(const std::uint##bits##_t*, std::size_t);                              \
   template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                       \

@@ -6,8 +6,8 @@
 
 namespace sortium::sample {
 
-// The functions exist for keys of 2, 4 and 8 bytes; steps_of(), step_kinds_of(), stride_of(),
-// move_strays() and merge_words() for 4 and 8.
+// The functions exist for keys of 2, 4 and 8 bytes; falling(), steps_of(), step_kinds_of(),
+// stride_of(), move_strays() and merge_words() for 4 and 8.
 
 // Returns how many of the first keys are in order: each is followed by one that is not before it.
 // At least 1 if count is not 0.
@@ -17,6 +17,9 @@ template <class Key>
 // the same key. A tie between different keys ends the search, because they must keep their order.
 template <class Key>
 [[nodiscard]] std::size_t descending(const Key* keys, std::size_t count, Coding<Key> coding);
+// Returns how many of the first keys fall: each is followed by one before it.
+template <class Key>
+[[nodiscard]] std::size_t falling(const Key* keys, std::size_t count, Coding<Key> coding);
 // `falls` counts the words that are lower than the one before. A stray is out of order between two
 // words that ascend without it; `strays` counts these.
 struct Steps {

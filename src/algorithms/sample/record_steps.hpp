@@ -101,15 +101,6 @@ struct RecordSteps {
     return word & ~mask();
   }
   bool fits(std::uint64_t count) const { return count <= own_words / 2; }
-  // Sorts the words of the records from `begin` on. Returns false if there is no memory for them.
-  bool sort_tail(std::uint64_t begin) {
-    const std::uint64_t count = context.layout.problem.count - begin;
-    tail.reset(static_cast<std::uint64_t*>(std::malloc(count * sizeof(std::uint64_t))));
-    if (tail == nullptr) return false;
-    make(tail.get(), begin, count);
-    sort_words(tail.get(), count);
-    return true;
-  }
   // If the sort is in place, copies the input to scratch memory; all later steps read the copy.
   void keep_input() {
     const bool copy_keys = in == keys_out,
@@ -161,7 +152,6 @@ struct RecordSteps {
   unsigned position_bits;
   Window window{};
   std::unique_ptr<std::uint64_t, decltype(&std::free)> large{nullptr, &std::free};
-  std::unique_ptr<std::uint64_t, decltype(&std::free)> tail{nullptr, &std::free};
 };
 
 }  // namespace sortium::sample

@@ -53,7 +53,6 @@ class RunFinder {
     std::array<Run, most> all;
     std::size_t count = 0;  // 0: too many runs
     bool tie = false;       // neighbours in one of the runs tie
-    bool has_tail = false;  // the records of the last run are in any order, and few
 
     [[nodiscard]] const Run* begin() const { return all.data(); }
     [[nodiscard]] const Run* end() const { return all.data() + count; }

@@ -22,6 +22,7 @@
 #include "../run_alone.hpp"
 #include "few_keys.hpp"
 #include "few_records.hpp"
+#include "insert_tail.hpp"
 #include "key_steps.hpp"
 #include "layout.hpp"
 #include "merge_runs.hpp"
@@ -94,19 +95,24 @@ class SampleSorter final : public Sorter {
     if constexpr (sizeof(Key) >= 2)
       if (layout_.form == Form::codes) return sort_keys<Key>(queue, context);
     Runs runs;
+    std::uint64_t sorted = 0;
     if (problem.count > layout_.alone) {
       host::call(queue, "look", [&] {
         runs = find_runs(at<const Key>(o.keys_in), o);
-        if (runs.count == 0) runs = find_tail(at<const Key>(o.keys_in));
+        if (runs.count == 0) sorted = sorted_before_tail(at<const Key>(o.keys_in));
       });
       if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
       if (runs.is_one_that_falls() && !runs.tie)
         return host::call(queue, "reverse", [&] { reverse_order<Key>(o); });
     }
+    const auto sort_rest = [&]<class Value>(Value) {
+      if (sorted == 0 || !insert_tail_records<Key, Value>(queue, context, sorted))
+        sort_records<Key, Value>(queue, context, runs);
+    };
     if (problem.payload != Payload::none && problem.value_bytes == 8)
-      sort_records<Key, std::uint64_t>(queue, context, runs);
+      sort_rest(std::uint64_t{});
     else
-      sort_records<Key, std::uint32_t>(queue, context, runs);
+      sort_rest(std::uint32_t{});
   }
 
   template <class Key>
@@ -129,23 +135,17 @@ class SampleSorter final : public Sorter {
     return finder.runs();
   }
 
-  // If all records but a few at the end are in order, returns these and the others as two runs.
+  // If all records but a few at the end are in order, returns their number, else 0.
   template <class Key>
-  Runs find_tail(const Key* keys) const {
-    Runs runs;
+  std::uint64_t sorted_before_tail(const Key* keys) const {
     if constexpr (sizeof(Key) >= 4) {
-      constexpr std::uint64_t share = 16, glance = 64;
       const std::uint64_t n = layout_.problem.count;
       const auto coding = coding_of<Key>(layout_.problem);
-      if (!layout_.coded || ascending(keys, glance, coding) < glance) return runs;
+      if (!layout_.coded || !begins_in_order<false>(keys, n, coding)) return 0;
       const std::uint64_t sorted = ascending(keys, n, coding);
-      if (n - sorted > n / share) return runs;
-      runs.all[0] = {0, sorted, false};
-      runs.all[1] = {sorted, n, false};
-      runs.count = 2;
-      runs.has_tail = true;
+      return n - sorted <= n / tail_share ? sorted : 0;
     }
-    return runs;
+    return 0;
   }
 
   // The input is sorted: copies it to the output.
@@ -269,6 +269,48 @@ class SampleSorter final : public Sorter {
     return true;
   }
 
+  // Writes the words of the records from `sorted` on, in their order. Places count from there.
+  template <class Steps>
+  void sort_tail(Steps& steps, std::uint64_t sorted, std::uint64_t* words) const {
+    const auto* const keys = steps.in + sorted;
+    const std::uint64_t count = layout_.problem.count - sorted;
+    const Range range = range_of(keys, 0, count);
+    steps.window = sample::window_of(range.lowest, range.highest, 64 - steps.position_bits);
+    steps.words(keys, words, 0, count);
+    sort_words(words, count);
+    if (steps.window.shift != 0) ranks_.sort_ties(keys, words, count, steps.position_bits);
+  }
+  // Sorts records in order but for those from `sorted` on. Returns false, with nothing written, if
+  // there is no memory for the tail's words.
+  template <class Key, class Value, class Q>
+  bool insert_tail_records(Q& queue, const Context& context, std::uint64_t sorted) const {
+    if constexpr (sizeof(Key) >= 4) {
+      const std::uint64_t n = layout_.problem.count, tail = n - sorted;
+      const std::unique_ptr<std::uint64_t, decltype(&std::free)> memory(
+          static_cast<std::uint64_t*>(std::malloc(2 * tail * sizeof(std::uint64_t))), &std::free);
+      if (memory == nullptr) return false;
+      host::call(queue, "insert", [&] {
+        RecordSteps<Key, Value> steps(context);
+        std::uint64_t *const words = memory.get(), *const cuts = words + tail;
+        sort_tail(steps, sorted, words);
+        steps.keep_input();
+        const InsertTail<Key, Value> insert(
+            {steps.in, steps.values_in, steps.keys_out, steps.values_out}, sorted, tail, words,
+            steps.mask(), cuts, coding_of<Key>(layout_.problem));
+        const auto each_block = [&](std::uint64_t count, const auto& body) {
+          constexpr std::uint64_t block = RunFinder::piece;
+          layout_.each(context.operands, ceil_div(count, block), [&](std::uint64_t b) {
+            body(b * block, std::min((b + 1) * block, count));
+          });
+        };
+        each_block(tail, [&](auto begin, auto end) { insert.cut(begin, end); });
+        each_block(n, [&](auto begin, auto end) { insert.write(begin, end); });
+      });
+      return true;
+    }
+    return false;
+  }
+
   template <class Key, class Value, class Q>
   void sort_records(Q& queue, const Context& context, const Runs& runs) const {
     if constexpr (sizeof(Key) >= 4)
@@ -340,8 +382,7 @@ class SampleSorter final : public Sorter {
     bool merged = false;
     host::call(queue, "merge", [&] {
       steps.window = find_window(steps.in, 64 - steps.position_bits, context.operands);
-      merged = (!runs.has_tail || steps.sort_tail(runs.all[1].begin)) &&
-               MergeRuns(context, steps, runs).run();
+      merged = MergeRuns(context, steps, runs).run();
     });
     return merged;
   }
