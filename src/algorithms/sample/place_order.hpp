@@ -85,16 +85,12 @@ class PlaceOrder {
     constexpr std::size_t block = 64;  // compared at once, by vector instructions
     std::size_t i = 0;
     while (i + 1 < count) {
-      if (i + block < count) {
-        Word equal = 0;
-        for (std::size_t k = 0; k < block; ++k)
-          equal |= Word{(words[i + k] ^ words[i + k + 1]) <= mask()};
-        if (equal == 0) {
-          i += block;
-          continue;
-        }
+      if (i + block < count && are_ordered(words + i, block)) {
+        i += block;
+        continue;
       }
       const std::size_t end = std::min(i + block, count);
+      while (i > 0 && (words[i - 1] ^ words[i]) <= mask()) --i;  // a block may end in a group
       while (i < end) {
         std::size_t last = i + 1;
         while (last < count && (words[last] ^ words[i]) <= mask()) ++last;
@@ -102,6 +98,21 @@ class PlaceOrder {
         i = last;
       }
     }
+  }
+  // True if each word has another window than the next one. Also true if many have the same, and
+  // all codes ascend: often the same windows are the same codes.
+  [[nodiscard]] bool are_ordered(const Word* words, std::size_t count) const {
+    Word equal = 0;
+    for (std::size_t i = 0; i < count; ++i) equal += Word{(words[i] ^ words[i + 1]) <= mask()};
+    if (equal < count / 4) return equal == 0;
+    bool broken = false;
+    Code before = code(words[0]);
+    for (std::size_t i = 1; i <= count; ++i) {
+      const Code here = code(words[i]);
+      broken |= here < before;
+      before = here;
+    }
+    return !broken;
   }
   // Sorts words of equal windows by their codes. They are in the order of their places.
   void sort_group(Word* words, std::size_t count) const {

@@ -69,11 +69,14 @@ class Ranks {
     const std::uint64_t mask = (std::uint64_t{1} << position_bits) - 1;
     constexpr std::uint64_t block = 64;
     for (std::uint64_t begin = 0; begin < count;) {
-      if (begin + block < count && all_differ(words + begin, block, mask)) {
+      if (begin + block < count && (all_differ(words + begin, block, mask) ||
+                                    ties_are_same(keys, words + begin, block, mask))) {
         begin += block;
         continue;
       }
       const std::uint64_t last = std::min(begin + block, count);
+      while (begin > 0 && (words[begin - 1] ^ words[begin]) <= mask)
+        --begin;  // a block may end in a group
       for (std::uint64_t end = begin; begin < last; begin = end) {
         while (++end < count && words[end] >> position_bits == words[begin] >> position_bits) {
         }
@@ -89,6 +92,16 @@ class Ranks {
     std::uint64_t borrows = 0;
     for (std::uint64_t i = 0; i < count; ++i) borrows |= (words[i] ^ words[i + 1]) - (mask + 1);
     return borrows >> 63 == 0;
+  }
+  // True if all words that have the window of the next one also have its key.
+  template <class Key>
+  static bool ties_are_same(const Key* keys, const std::uint64_t* words, std::uint64_t count,
+                            std::uint64_t mask) {
+    bool differ = false;
+    for (std::uint64_t i = 0; i < count; ++i)
+      differ |= ((words[i] ^ words[i + 1]) <= mask) &
+                (keys[words[i] & mask] != keys[words[i + 1] & mask]);
+    return !differ;
   }
   // True if a key and its rank differ in the same bits for all keys: integers that are compared by
   // all bits.
