@@ -49,6 +49,9 @@ const std::vector<Shape>& shapes() {
       {"tail in the middle",
        [](N i, N n, Random&) { return i + n / 32 < n ? i : n / 2 + (i + n / 32 - n) / 2; }},
       {"2 runs", [](N i, N n, Random&) { return in_runs(i, n, 2); }},
+      {"8 runs", [](N i, N n, Random&) { return in_runs(i, n, 8); }},
+      {"6 runs of random keys",
+       [](N i, N n, Random& r) { return i % std::max<N>(1, n / 6) * 6 + r.below(n > 6 ? 6 : 1); }},
       {"9 runs", [](N i, N n, Random&) { return in_runs(i, n, 9); }},
       {"64 runs", [](N i, N n, Random&) { return in_runs(i, n, 64); }},
       {"300 runs", [](N i, N n, Random&) { return in_runs(i, n, 300); }},
@@ -131,13 +134,20 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
 
   const unsigned bytes = info(p.key).bytes;
   auto in = packed(keys, bytes);
-  std::vector<std::byte> keys_out(in.size()), values_out(p.count * p.value_bytes);
+  std::vector<std::uint64_t> places(p.count);
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  auto values_in = packed(places, p.value_bytes);
+  std::vector<std::byte> keys_out(in.size()), values_out(values_in.size());
   HostOperands o{in.data(), in_place ? in.data() : keys_out.data()};
-  if (p.payload != Payload::none) o.values_out = values_out.data();
+  const bool moves = p.payload == Payload::values;
+  if (moves) o.values_in = values_in.data();
+  if (p.payload != Payload::none)
+    o.values_out = moves && in_place ? values_in.data() : values_out.data();
   sort_host(p, o, {.device = "cpu:0"});
   EXPECT_TRUE((in_place ? in : keys_out) == packed(expected, bytes)) << "keys";
   if (p.payload != Payload::none) {
-    EXPECT_TRUE(values_out == packed(order, p.value_bytes)) << "positions";
+    EXPECT_TRUE((moves && in_place ? values_in : values_out) == packed(order, p.value_bytes))
+        << "values";
   }
 }
 
@@ -147,14 +157,16 @@ TEST(HostOrder, OfAllShapes) {
   unsigned turn = 0;
   for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 65'536u, 131'071u, 300'007u})
     for (const auto& shape : shapes())
-      for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
+      for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64, KeyType::i8,
+                             KeyType::u16, KeyType::f16}) {
         ++turn;
-        if (count > 100'000 && (turn / 4 + turn) % 2 != 0) continue;  // half of the types of each
+        if (count > 100'000 && (turn / 7 + turn) % 2 != 0) continue;  // half of the types of each
         Problem p{.key = key, .count = count};
         if (turn % 3 == 0) p.order = Order::descending;
-        if (turn % 5 == 0) p.payload = Payload::positions;
+        p.payload = std::array{Payload::positions, Payload::values, Payload::none, Payload::values,
+                               Payload::none}[turn % 5];
         if (turn % 10 == 0) p.value_bytes = 8;
-        const std::uint64_t special = info(key).is_float ? std::array{0, 50, 1}[turn / 4 % 3] : 0;
+        const std::uint64_t special = info(key).is_float ? std::array{0, 50, 1}[turn / 7 % 3] : 0;
         expect_sorted(p, shape, special, turn % 2 == 0);
         if (HasFailure()) return;
       }

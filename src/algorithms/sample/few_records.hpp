@@ -14,6 +14,7 @@
 #include "insert_tail.hpp"
 #include "layout.hpp"
 #include "merge_pieces.hpp"
+#include "merge_tags.hpp"
 #include "place_order.hpp"
 #include "positions.hpp"
 #include "select_words.hpp"
@@ -48,14 +49,18 @@ class FewRecords {
   // contain their order.
   [[nodiscard]] bool sort() {
     if (sort_by_whole_order()) return true;
+    Run runs[most_runs];
+    const std::size_t found = find_runs(runs);
+    if (found != 0 && !ties_fall(runs, found)) {
+      merge(runs, found);
+      return true;
+    }
     encode(in_, codes_, count_, coding_);
     if (coding_.is_float && ties_of(codes_, count_).differ()) return false;
     save_values();
-    Run runs[most_runs];
-    const std::size_t found = find_runs(runs);
     const CodeRange range = range_of_codes(codes_, count_);
     if (found != 0)
-      merge(runs, found, range);
+      merge_by_places(runs, found, range);
     else if (count_ <= most_short_order && !are_sparse(range))
       write_part(0, count_, codes_, nullptr, range);
     else {
@@ -139,8 +144,7 @@ class FewRecords {
     return true;
   }
   void keep() const {
-    if (keys_out_ != nullptr && keys_out_ != in_)
-      std::memcpy(keys_out_, in_, count_ * sizeof(Key));
+    if (keys_out_ != nullptr && keys_out_ != in_) std::memcpy(keys_out_, in_, count_ * sizeof(Key));
     if (values_out_ == nullptr) return;
     if (values_in_ == nullptr)
       std::iota(values_out_, values_out_ + count_, Value{0});
@@ -162,11 +166,7 @@ class FewRecords {
   }
   void insert_tail(std::uint64_t sorted) {
     save_values();
-    const Key* keys = in_;
-    if (in_ == keys_out_) {
-      std::memcpy(codes_, in_, count_ * sizeof(Key));
-      keys = codes_;
-    }
+    const Key* const keys = saved_keys();
     const std::uint64_t tail = count_ - sorted;
     std::uint64_t *const words = own_, *const cuts = words + tail;
     auto* const codes = reinterpret_cast<Key*>(cuts + tail);
@@ -177,6 +177,12 @@ class FewRecords {
                                         words, order.mask(), cuts, coding_);
     insert.cut(0, tail);
     insert.write(0, count_);
+  }
+  // Returns the keys of the input, or a copy if they are sorted in place.
+  [[nodiscard]] const Key* saved_keys() const {
+    if (in_ != keys_out_) return in_;
+    std::memcpy(codes_, in_, count_ * sizeof(Key));
+    return codes_;
   }
   // If values are sorted in place, copies them; all later steps read the copy.
   void save_values() {
@@ -194,28 +200,48 @@ class FewRecords {
     std::size_t found = 0;
     for (std::uint64_t begin = 0; begin < count_;) {
       if (found == most) return 0;
-      const Key* const codes = codes_ + begin;
+      const Key* const keys = in_ + begin;
       const std::uint64_t left = count_ - begin;
-      const bool falls = left > 1 && codes[0] > codes[1];
+      const bool falls =
+          left > 1 && tied_code_of(keys[0], coding_) > tied_code_of(keys[1], coding_);
       const std::uint64_t length =
-          falls ? descending(codes, left, Coding<Key>{}) : ascending(codes, left, Coding<Key>{});
+          falls ? descending(keys, left, coding_) : ascending(keys, left, coding_);
       runs[found++] = {begin, begin + length, falls};
       begin += length;
     }
     return found;
   }
-  // Returns false for most lists: their first 64 codes rise and fall often.
+  // Returns false for most lists: their first 16 codes rise and fall often.
   [[nodiscard]] bool may_have_runs() const {
-    const std::uint64_t glance = std::min<std::uint64_t>(count_, 64);
+    constexpr std::uint64_t glance = 16, often = 3;
     std::uint64_t rises = 0, falls = 0;
-    for (std::uint64_t i = 1; i < glance; ++i) {
-      rises += codes_[i - 1] < codes_[i];
-      falls += codes_[i - 1] > codes_[i];
+    Key before = tied_code_of(in_[0], coding_);
+    for (std::uint64_t i = 1; i < std::min(count_, glance); ++i) {
+      const Key here = tied_code_of(in_[i], coding_);
+      rises += before < here;
+      falls += before > here;
+      if (rises >= often && falls >= often) return false;
+      before = here;
     }
-    return std::min(rises, falls) < most_runs;
+    return true;
+  }
+  // True if keys of a falling run tie.
+  [[nodiscard]] bool ties_fall(const Run* runs, std::size_t count) const {
+    return std::any_of(runs, runs + count, [&](const Run& run) {
+      return run.falls && step_kinds_of(in_ + run.begin, run.end - run.begin).tie;
+    });
   }
 
-  void merge(const Run* runs, std::size_t count, const CodeRange& range) const {
+  void merge(const Run* runs, std::size_t count) {
+    save_values();
+    const Key* const keys = saved_keys();
+    const std::uint32_t* const records =
+        TagMerge<Key>(keys, coding_, runs, count).merge(own_, own_ + count_);
+    for (std::uint64_t i = 0; keys_out_ != nullptr && i < count_; ++i)
+      keys_out_[i] = keys[records[i]];
+    write_values(0, count_, [=](std::uint64_t i) { return records[i]; });
+  }
+  void merge_by_places(const Run* runs, std::size_t count, const CodeRange& range) const {
     const PlaceOrder<Key, std::uint64_t> order(codes_, count_, range);
     order.make(own_);
     std::size_t ends[most_runs + 1] = {0};

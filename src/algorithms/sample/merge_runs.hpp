@@ -6,6 +6,7 @@
 
 #include "layout.hpp"
 #include "merge_pieces.hpp"
+#include "merge_tags.hpp"
 
 namespace sortium::sample {
 
@@ -34,6 +35,7 @@ class MergeRuns {
 
     steps_.keep_input();
     each(parts_, [&](std::uint64_t p) {
+      if (merges_by_tags()) return merge_by_tags(p);
       make(p);
       merge(p);
     });
@@ -80,6 +82,25 @@ class MergeRuns {
       }
       begins_[p] = before;
     });
+  }
+
+  // In a falling run, records that tie would be in the wrong order.
+  [[nodiscard]] bool merges_by_tags() const {
+    const bool falls =
+        std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return r.falls; });
+    return layout_.coded && !(falls && runs_.tie) && layout_.problem.count >> 32 == 0;
+  }
+  void merge_by_tags(std::uint64_t p) const {
+    Run pieces[RunFinder::most];
+    std::size_t count = 0;
+    for (std::size_t r = 0; r < runs_.count; ++r) {
+      const std::uint64_t low = cut(p, r), high = cut(p + 1, r);
+      const auto [begin, end, falls] = runs_.all[r];
+      if (low != high)
+        pieces[count++] = {falls ? end - high : begin + low, falls ? end - low : begin + high,
+                           falls};
+    }
+    if (count != 0) steps_.merge_by_tags(pieces, count, begins_[p], begins_[p + 1] - begins_[p]);
   }
 
   void make(std::uint64_t p) const {

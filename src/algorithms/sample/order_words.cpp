@@ -182,6 +182,85 @@ CodeTies ties_of_all(const Word* codes, std::size_t count) {
   return {lower_zero != 0, upper_zero != 0, lowest, highest};
 }
 
+// Types is a pair of Key and Word: HWY_EXPORT_T takes one type.
+template <class Types, class Key = typename Types::first_type,
+          class Word = typename Types::second_type>
+void make_all_tagged(const Key* keys, Word* words, std::size_t count, Coding<Key> c, Window window,
+                     Tag tag, bool reversed) {
+  const Key lowest = static_cast<Key>(window.lowest);
+  const auto word = [=](Key code) {
+    return static_cast<Word>(static_cast<Word>((code - lowest) >> window.shift) << tag.bits |
+                             tag.number);
+  };
+  const auto make = [&](const auto& code) {
+    if (reversed)
+      for (std::size_t i = 0; i < count; ++i) words[i] = word(code(keys[count - 1 - i]));
+    else
+      for (std::size_t i = 0; i < count; ++i) words[i] = word(code(keys[i]));
+  };
+  if (c.is_float)
+    make([=](Key key) {
+      return Ties<Key>::shared(code_of(key, Coding<Key>{c.flip, c.below, true}));
+    });
+  else
+    make([=](Key key) { return static_cast<Key>(key ^ c.flip); });
+}
+
+// Writes the records of a vector of words: the numbers of each run are expanded to its words.
+template <class D>
+HWY_INLINE hn::Vec<D> records_of(D d, hn::Vec<D> tags, RunRecords* runs, std::size_t run_count) {
+  auto records = hn::Zero(d);
+  for (std::size_t r = 0; r < run_count; ++r) {
+    const auto has_tag = hn::Eq(tags, hn::Set(d, static_cast<std::uint32_t>(r)));
+    const auto numbers =
+        hn::Add(hn::Set(d, runs[r].next), hn::Mul(hn::Iota(d, 0), hn::Set(d, runs[r].step)));
+    records = hn::Or(records, hn::Expand(numbers, has_tag));
+    runs[r].next += runs[r].step * static_cast<std::uint32_t>(hn::CountTrue(d, has_tag));
+  }
+  return records;
+}
+template <class Word>
+void follow_all_tags(const Word* words, std::size_t count, unsigned tag_bits,
+                     const RunRecords* runs, std::size_t run_count, std::uint32_t* records) {
+  RunRecords next[8];
+  std::copy_n(runs, run_count, next);
+  const Word mask = static_cast<Word>((Word{1} << tag_bits) - 1);
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> tags;
+    if constexpr (sizeof(Word) == 4) {
+      tags = hn::LoadU(d, words + i);
+    } else {
+      const hn::ScalableTag<std::uint64_t> d64;
+      tags = hn::OrderedTruncate2To(d, hn::LoadU(d64, words + i),
+                                    hn::LoadU(d64, words + i + lanes / 2));
+    }
+    tags = hn::And(tags, hn::Set(d, static_cast<std::uint32_t>(mask)));
+    hn::StoreU(records_of(d, tags, next, run_count), d, records + i);
+  }
+#endif
+  for (; i < count; ++i) {
+    RunRecords& run = next[words[i] & mask];
+    records[i] = run.next;
+    run.next += run.step;
+  }
+}
+template <class Word>
+std::size_t count_equal_all(const Word* words, std::size_t count, unsigned low_bits) {
+  Word equal = 0;
+  for (std::size_t i = 0; i < count; ++i) equal += Word{(words[i] ^ words[i + 1]) >> low_bits == 0};
+  return static_cast<std::size_t>(equal);
+}
+template <class Key>
+Key differing_bits_all(const Key* keys, std::size_t count) {
+  Key bits = 0;
+  for (std::size_t i = 0; i < count; ++i) bits |= keys[i] ^ keys[0];
+  return bits;
+}
+
 template <class Word>
 void swap_reversed_all(Word* HWY_RESTRICT a, Word* HWY_RESTRICT b, std::size_t count) {
   const hn::ScalableTag<Word> d;
@@ -434,6 +513,37 @@ void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t 
   HWY_DYNAMIC_DISPATCH_T(Merge)(a, a_count, b, b_count, to);
 }
 
+template <class Word>
+void follow_tags(const Word* words, std::size_t count, unsigned tag_bits, const RunRecords* runs,
+                 std::size_t run_count, std::uint32_t* records) {
+  HWY_EXPORT_T(FollowTags, follow_all_tags<Word>);
+  HWY_DYNAMIC_DISPATCH_T(FollowTags)(words, count, tag_bits, runs, run_count, records);
+}
+template <class Word>
+std::size_t count_equal(const Word* words, std::size_t count, unsigned low_bits) {
+  HWY_EXPORT_T(CountEqual, count_equal_all<Word>);
+  return HWY_DYNAMIC_DISPATCH_T(CountEqual)(words, count, low_bits);
+}
+template <class Key>
+Key differing_bits(const Key* keys, std::size_t count) {
+  HWY_EXPORT_T(DifferingBits, differing_bits_all<Key>);
+  return HWY_DYNAMIC_DISPATCH_T(DifferingBits)(keys, count);
+}
+template <class Key, class Word>
+void make_tagged(const Key* keys, Word* words, std::size_t count, Coding<Key> coding, Window window,
+                 Tag tag, bool reversed) {
+  using Types = std::pair<Key, Word>;
+  HWY_EXPORT_T(MakeTagged, make_all_tagged<Types>);
+  HWY_DYNAMIC_DISPATCH_T(MakeTagged)(keys, words, count, coding, window, tag, reversed);
+}
+#define SORTIUM_SAMPLE_TAGGED(key, word)                                                  \
+  template void make_tagged(const std::uint##key##_t*, std::uint##word##_t*, std::size_t, \
+                            Coding<std::uint##key##_t>, Window, Tag, bool);
+SORTIUM_SAMPLE_TAGGED(32, 32)
+SORTIUM_SAMPLE_TAGGED(32, 64)
+SORTIUM_SAMPLE_TAGGED(64, 32)
+SORTIUM_SAMPLE_TAGGED(64, 64)
+
 #define SORTIUM_SAMPLE_ORDER(bits)                                         \
   template std::size_t ascending(const std::uint##bits##_t*, std::size_t,  \
                                  Coding<std::uint##bits##_t>);             \
@@ -444,15 +554,19 @@ void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t 
 SORTIUM_SAMPLE_ORDER(16)
 SORTIUM_SAMPLE_ORDER(32)
 SORTIUM_SAMPLE_ORDER(64)
-#define SORTIUM_SAMPLE_MERGE(bits)                                                               \
-  template std::size_t falling(const std::uint##bits##_t*, std::size_t,                          \
-                               Coding<std::uint##bits##_t>);                                     \
-  template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                     \
-  template Steps steps_of(const std::uint##bits##_t*, std::size_t);                              \
-  template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                       \
-  template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,      \
-                                   std::size_t);                                                 \
-  template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*, \
+#define SORTIUM_SAMPLE_MERGE(bits)                                                                \
+  template void follow_tags(const std::uint##bits##_t*, std::size_t, unsigned, const RunRecords*, \
+                            std::size_t, std::uint32_t*);                                         \
+  template std::size_t count_equal(const std::uint##bits##_t*, std::size_t, unsigned);            \
+  template std::uint##bits##_t differing_bits(const std::uint##bits##_t*, std::size_t);           \
+  template std::size_t falling(const std::uint##bits##_t*, std::size_t,                           \
+                               Coding<std::uint##bits##_t>);                                      \
+  template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                      \
+  template Steps steps_of(const std::uint##bits##_t*, std::size_t);                               \
+  template std::size_t stride_of(const std::uint##bits##_t*, std::size_t);                        \
+  template std::size_t move_strays(std::uint##bits##_t*, std::size_t, std::uint##bits##_t*,       \
+                                   std::size_t);                                                  \
+  template void merge_words(const std::uint##bits##_t*, std::size_t, const std::uint##bits##_t*,  \
                             std::size_t, std::uint##bits##_t*);
 SORTIUM_SAMPLE_MERGE(32)
 SORTIUM_SAMPLE_MERGE(64)

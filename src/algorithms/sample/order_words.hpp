@@ -68,6 +68,31 @@ template <class Code>
 template <class Word>
 void swap_reversed(Word* a, Word* b, std::size_t count);
 
+// The number of a run, in the lowest bits of a word.
+struct Tag {
+  unsigned bits, number;
+};
+// Writes words of (code - window.lowest) >> window.shift above the tag. Keys that tie have one
+// code. If `reversed`, the last key's word is first. Words have 4 or 8 bytes.
+template <class Key, class Word>
+void make_tagged(const Key* keys, Word* words, std::size_t count, Coding<Key> coding, Window window,
+                 Tag tag, bool reversed);
+
+// The records of a run: number `next`, then next + step and so on. `step` is 1 or -1, modulo 2^32.
+struct RunRecords {
+  std::uint32_t next, step;
+};
+// Writes the record of each tagged word: the next one of its run.
+template <class Word>
+void follow_tags(const Word* words, std::size_t count, unsigned tag_bits, const RunRecords* runs,
+                 std::size_t run_count, std::uint32_t* records);
+// Returns how many of `count` words equal the next one, apart from the lowest bits.
+template <class Word>
+[[nodiscard]] std::size_t count_equal(const Word* words, std::size_t count, unsigned low_bits);
+// Returns a word with all bits in which keys differ from the first one.
+template <class Key>
+[[nodiscard]] Key differing_bits(const Key* keys, std::size_t count);
+
 // Merges two sorted lists of words. `to` must not overlap them.
 template <class Word>
 void merge_words(const Word* a, std::size_t a_count, const Word* b, std::size_t b_count, Word* to);

@@ -22,6 +22,32 @@ constexpr std::uint64_t most_short_order = 1u << 14;
   return std::max(1u, static_cast<unsigned>(std::bit_width(count - 1)));
 }
 
+constexpr std::uint64_t separating_samples = 32;
+// Returns false if random samples of `count` codes show that many different codes have equal
+// windows. Sorts the samples.
+template <class Code>
+[[nodiscard]] bool windows_separate(Code (&sample)[separating_samples], std::uint64_t count,
+                                    const Window& window) {
+  // A gap spans 4 samples: gaps between neighbours vary too much by chance.
+  constexpr std::uint64_t together = 4;
+  const auto window_of_code = [&](Code code) {
+    return (code - static_cast<Code>(window.lowest)) >> window.shift;
+  };
+  sort_words(sample, separating_samples);
+  for (std::size_t i = 1; i < separating_samples; ++i)
+    if (sample[i] != sample[i - 1] && window_of_code(sample[i]) == window_of_code(sample[i - 1]))
+      return false;
+  const double between = static_cast<double>(count * together) / separating_samples;
+  double tied = 0;
+  for (std::size_t i = together; i < separating_samples; i += together) {
+    const Code gap = sample[i] - sample[i - together];
+    if (gap == 0) continue;  // one frequent code: its words are in order
+    const double windows = static_cast<double>((gap >> window.shift) + 1);
+    tied += std::min(between, between * between / (2 * windows));
+  }
+  return tied < static_cast<double>(count) / 8;
+}
+
 // Makes words of the codes' windows above their places, and completes the order of sorted words.
 // `Word` is an unsigned type of 4 or 8 bytes.
 template <class Code, class Word>
@@ -36,25 +62,12 @@ class PlaceOrder {
 
   // False if a sample shows that many different codes have equal windows. Short lists: always true.
   [[nodiscard]] bool separates() const {
-    // A gap spans 4 samples: gaps between neighbours vary too much by chance.
-    constexpr std::uint64_t samples = 32, together = 4, few = 2048;
+    constexpr std::uint64_t few = 2048;
     if (window_.shift == 0 || count_ < few) return true;
-    Code sample[samples];
+    Code sample[separating_samples];
     Positions positions(Positions::splitters_seed);
     for (Code& code : sample) code = codes_[positions.next(count_)];
-    sort_words(sample, samples);
-    for (std::size_t i = 1; i < samples; ++i)
-      if (sample[i] != sample[i - 1] && window_of_code(sample[i]) == window_of_code(sample[i - 1]))
-        return false;
-    const double between = static_cast<double>(count_ * together) / samples;
-    double tied = 0;
-    for (std::size_t i = together; i < samples; i += together) {
-      const Code gap = sample[i] - sample[i - together];
-      if (gap == 0) continue;  // one frequent code: its words are in order
-      const double windows = static_cast<double>((gap >> window_.shift) + 1);
-      tied += std::min(between, between * between / (2 * windows));
-    }
-    return tied < static_cast<double>(count_) / 8;
+    return windows_separate(sample, count_, window_);
   }
 
   [[nodiscard]] Word mask() const { return static_cast<Word>((Word{1} << place_bits_) - 1); }
@@ -76,9 +89,6 @@ class PlaceOrder {
  private:
   static constexpr std::size_t inserted = 16;  // insertion sort up to this many words
 
-  [[nodiscard]] Code window_of_code(Code code) const {
-    return (code - static_cast<Code>(window_.lowest)) >> window_.shift;
-  }
   [[nodiscard]] Code code(Word word) const { return codes_[word & mask()]; }
 
   void sort_equal_windows(Word* words, std::size_t count) const {

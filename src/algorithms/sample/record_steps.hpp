@@ -13,6 +13,7 @@
 
 #include "layout.hpp"
 #include "merge_output.hpp"
+#include "merge_tags.hpp"
 
 namespace sortium::sample {
 
@@ -117,6 +118,23 @@ struct RecordSteps {
   void make_piece(std::uint64_t* to, std::uint64_t begin, std::uint64_t count, bool falls) const {
     make(to, begin, count);
     if (falls) turn(to, count, position_bits);
+  }
+  // Merges pieces of runs (TagMerge), and writes the records to the output from `begin` on.
+  void merge_by_tags(const Run* pieces, std::size_t piece_count, std::uint64_t begin,
+                     std::uint64_t count) const {
+    if constexpr (sizeof(Key) >= 4) {
+      const std::uint32_t* const records =
+          TagMerge<Key>(in, coding_of<Key>(context.layout.problem), pieces, piece_count)
+              .merge(mine(), spare());
+      if (keys_out != nullptr)
+        for (std::uint64_t i = 0; i < count; ++i) keys_out[begin + i] = in[records[i]];
+      if (values_out == nullptr) return;
+      if (values_in != nullptr)
+        for (std::uint64_t i = 0; i < count; ++i) values_out[begin + i] = values_in[records[i]];
+      else
+        for (std::uint64_t i = 0; i < count; ++i)
+          values_out[begin + i] = static_cast<Value>(records[i]);
+    }
   }
   void place(std::uint64_t* part, std::uint64_t begin, std::uint64_t count) const {
     place(part, begin, count, in, values_in);

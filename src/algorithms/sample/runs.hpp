@@ -26,6 +26,7 @@ class RunFinder {
  public:
   static constexpr std::uint64_t piece = 1u << 16;  // records
   static constexpr std::size_t most = 8;            // runs; more are not worth merging
+  static constexpr std::size_t most_stretches = 2 * most;
 
   // A step leads from a record to the next one. A stretch is `steps` consecutive steps from record
   // `begin` on that all ascend or tie (`way` is 1), all descend or tie (-1), or all tie (0).
@@ -34,7 +35,7 @@ class RunFinder {
     int way;
   };
   struct Stretches {
-    std::array<Stretch, most + 1> all;
+    std::array<Stretch, most_stretches + 1> all;
     std::size_t count;
 
     void add(std::uint64_t begin, std::uint64_t steps, int way) {
@@ -87,13 +88,13 @@ class RunFinder {
       if (!rise || !fall)
         mine.add(i, some - 1, rise - fall);
       else
-        for (std::uint64_t k = 1; k < some && mine.count <= most; ++k)
+        for (std::uint64_t k = 1; k < some && mine.count <= most_stretches; ++k)
           mine.add(i + k - 1, 1, (rank[k - 1] < rank[k]) - (rank[k - 1] > rank[k]));
-      if (mine.count > most) given_up_.store(true, std::memory_order_relaxed);
+      if (mine.count > most_stretches) given_up_.store(true, std::memory_order_relaxed);
     }
     // Pieces are joined at their bounds only, so all other stretches remain apart.
     if (mine.count > 1 &&
-        apart_.fetch_add(mine.count - 1, std::memory_order_relaxed) + mine.count > most)
+        apart_.fetch_add(mine.count - 1, std::memory_order_relaxed) + mine.count > most_stretches)
       given_up_.store(true, std::memory_order_relaxed);
   }
 
@@ -105,7 +106,7 @@ class RunFinder {
       for (std::size_t i = 0; i < stretches_[p].count; ++i) {
         const auto& s = stretches_[p].all[i];
         joined.add(s.begin, s.steps, s.way);
-        if (joined.count > most) return {};
+        if (joined.count > most_stretches) return {};
       }
     Runs out;
     out.tie = tie_;
@@ -116,7 +117,11 @@ class RunFinder {
       // stretch; so `begin` may be one record after s.begin.
       const auto& s = joined.all[i];
       const std::uint64_t end = s.begin + s.steps + 1;
-      if (begin < end) out.all[out.count++] = {begin, end, s.way < 0};
+      // The only step between two runs that ascend belongs to neither.
+      if (end == begin + 1 && i + 1 < joined.count) continue;
+      if (begin == end) continue;
+      if (out.count == most) return {};
+      out.all[out.count++] = {begin, end, s.way < 0};
       begin = end;
     }
     return out;

@@ -299,9 +299,8 @@ class SampleSorter final : public Sorter {
             steps.mask(), cuts, coding_of<Key>(layout_.problem));
         const auto each_block = [&](std::uint64_t count, const auto& body) {
           constexpr std::uint64_t block = RunFinder::piece;
-          layout_.each(context.operands, ceil_div(count, block), [&](std::uint64_t b) {
-            body(b * block, std::min((b + 1) * block, count));
-          });
+          layout_.each(context.operands, ceil_div(count, block),
+                       [&](std::uint64_t b) { body(b * block, std::min((b + 1) * block, count)); });
         };
         each_block(tail, [&](auto begin, auto end) { insert.cut(begin, end); });
         each_block(n, [&](auto begin, auto end) { insert.write(begin, end); });
@@ -381,7 +380,7 @@ class SampleSorter final : public Sorter {
     RecordSteps<Key, Value> steps(context);
     bool merged = false;
     host::call(queue, "merge", [&] {
-      steps.window = find_window(steps.in, 64 - steps.position_bits, context.operands);
+      steps.window = window_of_runs(steps.in, 64 - steps.position_bits, runs);
       merged = MergeRuns(context, steps, runs).run();
     });
     return merged;
@@ -421,6 +420,18 @@ class SampleSorter final : public Sorter {
   Window window_of_all(const Key* keys, unsigned bits) const {
     if (bits >= sizeof(Key) * 8) return {};
     const Range range = range_of(keys, 0, layout_.problem.count);
+    return sample::window_of(range.lowest, range.highest, bits);
+  }
+  // Does the same as window_of_all() for records that are such runs.
+  template <class Key>
+  Window window_of_runs(const Key* keys, unsigned bits, const Runs& runs) const {
+    Range range;
+    for (const Run& run : runs)
+      for (const std::uint64_t i : {run.begin, run.end - 1}) {
+        const Range one = range_of(keys, i, i + 1);
+        range.lowest = std::min(range.lowest, one.lowest);
+        range.highest = std::max(range.highest, one.highest);
+      }
     return sample::window_of(range.lowest, range.highest, bits);
   }
   // Does the same as window_of_all(), with all threads.
