@@ -88,7 +88,8 @@ class MergeRuns {
   [[nodiscard]] bool merges_by_tags() const {
     const bool falls =
         std::any_of(runs_.begin(), runs_.end(), [](const Run& r) { return r.falls; });
-    return layout_.coded && !(falls && runs_.tie) && layout_.problem.count >> 32 == 0;
+    return layout_.coded && layout_.key_bytes >= 4 && !(falls && runs_.tie) &&
+           layout_.problem.count >> 32 == 0;
   }
   void merge_by_tags(std::uint64_t p) const {
     Run pieces[RunFinder::most];
