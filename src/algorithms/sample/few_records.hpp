@@ -193,10 +193,12 @@ class FewRecords {
 
   // ---- runs ----
 
-  // Returns the number of runs; 0 if there are more than 8, or fewer than some 64 records in each.
+  // Returns the number of runs; 0 if there are more than 8, or more than can be merged in less time
+  // than sorting takes.
   std::size_t find_runs(Run* runs) const {
-    if (!may_have_runs()) return 0;
-    const std::size_t most = std::min<std::uint64_t>(most_runs, 1 + count_ / 64);
+    constexpr std::uint64_t many = 1024, least_run = 256;
+    const std::size_t most = count_ < many ? count_ / least_run : most_runs;
+    if (most == 0 || !may_have_runs()) return 0;
     std::size_t found = 0;
     for (std::uint64_t begin = 0; begin < count_;) {
       if (found == most) return 0;

@@ -29,17 +29,19 @@ class TagMerge {
         run_count_(count),
         tag_bits_(count <= 4 ? 2 : 3) {
     for (std::size_t r = 0; r < count; ++r) records_ += runs[r].end - runs[r].begin;
-    if (coding.is_float) return;  // codes of both signs differ in all bits
-    differing_ = 0;
-    for (std::size_t r = 0; r < count; ++r)
-      differing_ |= differing_bits(keys + runs[r].begin, runs[r].end - runs[r].begin) |
-                    (keys[runs[r].begin] ^ keys[runs[0].begin]);
+    // Floats are compared with 0: if they share low bits that are not 0, codes of both signs do
+    // not.
+    const Key other = coding.is_float ? Key{0} : keys[runs[0].begin];
+    for (std::size_t r = 0; r < count && (differing_ & 1) == 0; ++r)
+      differing_ |= differing_bits(keys + runs[r].begin, runs[r].end - runs[r].begin, other);
+    range_ = range();
+    if (coding.is_float && range_.highest >= Ties<Key>::first_nan) differing_ = ~Key{0};
   }
 
   // Returns the numbers of the records in their order. They lie in `memory` or in `spare`, which
   // have space for a word of 8 bytes for each record.
   const std::uint32_t* merge(std::uint64_t* memory, std::uint64_t* spare) const {
-    const auto [lowest, highest] = range();
+    const auto [lowest, highest] = range_;
     const Window window = window_of(lowest, highest, 32 - tag_bits_);
     // Words of 8 bytes always hold codes of 4 bytes.
     if (holds_codes(window) || (sizeof(Key) == 8 && separates(window)))
@@ -62,7 +64,7 @@ class TagMerge {
       }
     return all;
   }
-  // True if no codes differ in the bits below the window.
+  // True if codes with equal windows are the same: in the bits below the window, no keys differ.
   [[nodiscard]] bool holds_codes(const Window& window) const {
     return (differing_ & ((Key{1} << window.shift) - 1)) == 0;
   }
@@ -103,7 +105,7 @@ class TagMerge {
   template <class Word>
   void order_equal_windows(const Word* words, std::uint32_t* records) const {
     constexpr std::uint64_t block = 64;
-    const auto equal = [&](std::uint64_t i) { return (words[i] ^ words[i + 1]) >> tag_bits_ == 0; };
+    const auto equal = [&](std::uint64_t i) { return has_window_of_next(words + i); };
     for (std::uint64_t i = 0; i + 1 < records_;) {
       const std::uint64_t end = std::min(i + block, records_ - 1);
       if (are_ordered(words, records, i, end)) {
@@ -130,19 +132,38 @@ class TagMerge {
       records[to] = record;
     }
   }
-  // True if the records from `begin` to `end` have different windows, or codes in order.
+  template <class Word>
+  [[nodiscard]] bool has_window_of_next(const Word* word) const {
+    return (word[0] ^ word[1]) >> tag_bits_ == 0;
+  }
+  // True if the records from `begin` to `end` have different windows, or are in order. Sometimes
+  // false for others.
   template <class Word>
   [[nodiscard]] bool are_ordered(const Word* words, const std::uint32_t* records,
                                  std::uint64_t begin, std::uint64_t end) const {
     if (count_equal(words + begin, end - begin, tag_bits_) == 0) return true;
+    return coding_.is_float ? ties_are_same(words, records, begin, end)
+                            : ascend(records, begin, end);
+  }
+  [[nodiscard]] bool ascend(const std::uint32_t* records, std::uint64_t begin,
+                            std::uint64_t end) const {
     bool broken = false;
-    Key before = code(records[begin]);
+    Key before = keys_[records[begin]] ^ coding_.flip;
     for (std::uint64_t i = begin + 1; i <= end; ++i) {
-      const Key here = code(records[i]);
+      const Key here = keys_[records[i]] ^ coding_.flip;
       broken |= here < before;
       before = here;
     }
     return !broken;
+  }
+  // True if records with equal windows have the same key. Codes of floats would take longer.
+  template <class Word>
+  [[nodiscard]] bool ties_are_same(const Word* words, const std::uint32_t* records,
+                                   std::uint64_t begin, std::uint64_t end) const {
+    bool differ = false;
+    for (std::uint64_t i = begin; i < end; ++i)
+      differ |= has_window_of_next(words + i) & (keys_[records[i]] != keys_[records[i + 1]]);
+    return !differ;
   }
 
   const Key* keys_;
@@ -151,7 +172,8 @@ class TagMerge {
   std::size_t run_count_;
   unsigned tag_bits_;
   std::uint64_t records_ = 0;
-  Key differing_ = ~Key{0};  // bits in which codes may differ
+  CodeRange range_{};
+  Key differing_ = 0;  // bits in which keys differ
 };
 
 }  // namespace sortium::sample

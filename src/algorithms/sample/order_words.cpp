@@ -255,9 +255,11 @@ std::size_t count_equal_all(const Word* words, std::size_t count, unsigned low_b
   return static_cast<std::size_t>(equal);
 }
 template <class Key>
-Key differing_bits_all(const Key* keys, std::size_t count) {
+Key differing_bits_all(const Key* keys, std::size_t count, Key other) {
+  constexpr std::size_t block = 256;
   Key bits = 0;
-  for (std::size_t i = 0; i < count; ++i) bits |= keys[i] ^ keys[0];
+  for (std::size_t begin = 0; begin < count && (bits & 1) == 0; begin += block)
+    for (std::size_t i = begin; i < std::min(begin + block, count); ++i) bits |= keys[i] ^ other;
   return bits;
 }
 
@@ -525,9 +527,9 @@ std::size_t count_equal(const Word* words, std::size_t count, unsigned low_bits)
   return HWY_DYNAMIC_DISPATCH_T(CountEqual)(words, count, low_bits);
 }
 template <class Key>
-Key differing_bits(const Key* keys, std::size_t count) {
+Key differing_bits(const Key* keys, std::size_t count, Key other) {
   HWY_EXPORT_T(DifferingBits, differing_bits_all<Key>);
-  return HWY_DYNAMIC_DISPATCH_T(DifferingBits)(keys, count);
+  return HWY_DYNAMIC_DISPATCH_T(DifferingBits)(keys, count, other);
 }
 template <class Key, class Word>
 void make_tagged(const Key* keys, Word* words, std::size_t count, Coding<Key> coding, Window window,
@@ -558,7 +560,8 @@ SORTIUM_SAMPLE_ORDER(64)
   template void follow_tags(const std::uint##bits##_t*, std::size_t, unsigned, const RunRecords*, \
                             std::size_t, std::uint32_t*);                                         \
   template std::size_t count_equal(const std::uint##bits##_t*, std::size_t, unsigned);            \
-  template std::uint##bits##_t differing_bits(const std::uint##bits##_t*, std::size_t);           \
+  template std::uint##bits##_t differing_bits(const std::uint##bits##_t*, std::size_t,            \
+                                              std::uint##bits##_t);                               \
   template std::size_t falling(const std::uint##bits##_t*, std::size_t,                           \
                                Coding<std::uint##bits##_t>);                                      \
   template StepKinds step_kinds_of(const std::uint##bits##_t*, std::size_t);                      \

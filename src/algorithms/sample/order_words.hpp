@@ -89,9 +89,10 @@ void follow_tags(const Word* words, std::size_t count, unsigned tag_bits, const 
 // Returns how many of `count` words equal the next one, apart from the lowest bits.
 template <class Word>
 [[nodiscard]] std::size_t count_equal(const Word* words, std::size_t count, unsigned low_bits);
-// Returns a word with all bits in which keys differ from the first one.
+// Returns a word with all bits in which a key differs from `other`, or with the lowest bit and some
+// of these.
 template <class Key>
-[[nodiscard]] Key differing_bits(const Key* keys, std::size_t count);
+[[nodiscard]] Key differing_bits(const Key* keys, std::size_t count, Key other);
 
 // Merges two sorted lists of words. `to` must not overlap them.
 template <class Word>

@@ -98,10 +98,11 @@ class SampleSorter final : public Sorter {
     std::uint64_t sorted = 0;
     if (problem.count > layout_.alone) {
       host::call(queue, "look", [&] {
-        runs = find_runs(at<const Key>(o.keys_in), o);
-        if (runs.count == 0) sorted = sorted_before_tail(at<const Key>(o.keys_in));
+        sorted = sorted_before_tail<Key>(context);
+        if (sorted == 0) runs = find_runs(at<const Key>(o.keys_in), o);
       });
-      if (runs.is_one_that_ascends()) return host::call(queue, "copy", [&] { keep_order<Key>(o); });
+      if (runs.is_one_that_ascends() || sorted == problem.count)
+        return host::call(queue, "copy", [&] { keep_order<Key>(o); });
       if (runs.is_one_that_falls() && !runs.tie)
         return host::call(queue, "reverse", [&] { reverse_order<Key>(o); });
     }
@@ -135,14 +136,14 @@ class SampleSorter final : public Sorter {
     return finder.runs();
   }
 
-  // If all records but a few at the end are in order, returns their number, else 0.
+  // If all records, perhaps except for a few at the end, are in order, returns their number, else
+  // 0.
   template <class Key>
-  std::uint64_t sorted_before_tail(const Key* keys) const {
+  std::uint64_t sorted_before_tail(const Context& context) const {
     if constexpr (sizeof(Key) >= 4) {
+      if (!layout_.coded) return 0;
       const std::uint64_t n = layout_.problem.count;
-      const auto coding = coding_of<Key>(layout_.problem);
-      if (!layout_.coded || !begins_in_order<false>(keys, n, coding)) return 0;
-      const std::uint64_t sorted = ascending(keys, n, coding);
+      const std::uint64_t sorted = WholeOrder<Key>(context).in_order();
       return n - sorted <= n / tail_share ? sorted : 0;
     }
     return 0;
