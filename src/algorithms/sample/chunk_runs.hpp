@@ -161,7 +161,13 @@ struct ChunkRuns {
       for (std::size_t r = 0; r < stride; ++r) {
         Key* const to = spare + begins[r];
         const std::size_t end = std::min(row + rows, begins[r + 1] - begins[r]);
-        for (std::size_t i = row; i < end; ++i) to[i] = codes[i * stride + r];
+        std::size_t i = row;
+        for (; i + 4 <= end; i += 4) {
+          const Key* const from = codes + i * stride + r;
+          to[i] = from[0], to[i + 1] = from[stride];
+          to[i + 2] = from[2 * stride], to[i + 3] = from[3 * stride];
+        }
+        for (; i < end; ++i) to[i] = codes[i * stride + r];
       }
   }
 
