@@ -82,7 +82,9 @@ const std::vector<Shape>& shapes() {
       {"neighbours elsewhere", [](N i, N n, Random&) { return i % 900 < 20 ? (i * 7) % n : i; }},
       {"neighbours far up", [](N i, N n, Random&) { return i % 900 < 20 ? n - 1 - i / 900 : i; }},
       {"sorted blocks",
-       [](N i, N n, Random& r) { return i % 256 * (n / 256) + r.below(n / 256 + 1); }},
+       [](N i, N n, Random& r) {
+         return std::min(n - 1, i % 256 * (n / 256) + r.below(n / 256 + 1));
+       }},
       {"half of them one key", [](N i, N n, Random& r) { return i % 2 == 0 ? n / 3 : r.below(n); }},
       {"sorted, few", [](N i, N n, Random&) { return i * 5 / n * (n / 5); }},
       {"random", [](N, N n, Random& r) { return r.below(n); }},
