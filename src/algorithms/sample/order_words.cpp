@@ -31,13 +31,16 @@ std::size_t length_until(const Key* keys, std::size_t count, Coding<Key> c,
        begin += block, block = std::min(2 * block, last_block)) {
     const std::size_t some = std::min(block + 1, count - begin);
     const Key *codes = keys + begin, *shared = codes;  // if keys are their own codes
-    if (c.is_float || c.flip != 0) {
-      for (std::size_t i = 0; i < some; ++i) made_codes[i] = code_of(keys[begin + i], c);
-      codes = shared = made_codes;
-    }
     if (c.is_float) {
-      for (std::size_t i = 0; i < some; ++i) made_shared[i] = Ties<Key>::shared(codes[i]);
-      shared = made_shared;
+      const Coding<Key> of_floats{c.flip, c.below, true};  // known to compilers: no branch
+      for (std::size_t i = 0; i < some; ++i) {
+        made_codes[i] = code_of(keys[begin + i], of_floats);
+        made_shared[i] = Ties<Key>::shared(made_codes[i]);
+      }
+      codes = made_codes, shared = made_shared;
+    } else if (c.flip != 0) {
+      for (std::size_t i = 0; i < some; ++i) made_codes[i] = keys[begin + i] ^ c.flip;
+      codes = shared = made_codes;
     }
     Key broken = 0;
     for (std::size_t i = 0; i + 1 < some; ++i) broken |= Key{is_broken(codes, shared, i)};
