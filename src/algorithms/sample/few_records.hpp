@@ -196,7 +196,7 @@ class FewRecords {
   // Returns the number of runs; 0 if there are more than 8, or more than can be merged in less time
   // than sorting takes.
   std::size_t find_runs(Run* runs) const {
-    constexpr std::uint64_t many = 1024, least_run = 256;
+    constexpr std::uint64_t many = 1024, least_run = 128;
     const std::size_t most = count_ < many ? count_ / least_run : most_runs;
     if (most == 0 || !may_have_runs()) return 0;
     std::size_t found = 0;
