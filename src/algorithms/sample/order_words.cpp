@@ -63,10 +63,11 @@ std::size_t descending_all(const Key* keys, std::size_t count, Coding<Key> c) {
     return length_until(keys, count, c, [](const Key* codes, const Key*, std::size_t i) {
       return codes[i] < codes[i + 1];
     });
-  return length_until(keys, count, c, [](const Key* codes, const Key* shared, std::size_t i) {
-    return (shared[i] < shared[i + 1]) |
-           ((shared[i] == shared[i + 1]) & (codes[i] != codes[i + 1]));
-  });
+  return length_until(keys, count, c,
+                      [](const Key* codes, const Key* shared, std::size_t i) -> bool {
+                        return (shared[i] < shared[i + 1]) |
+                               ((shared[i] == shared[i + 1]) & (codes[i] != codes[i + 1]));
+                      });
 }
 template <class Key>
 std::size_t falling_all(const Key* keys, std::size_t count, Coding<Key> c) {
