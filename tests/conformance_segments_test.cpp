@@ -249,5 +249,43 @@ TEST(MiddleSegments, AreSortedByBins) {
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
 
+// Small problems: segments that are sorted by counting, by bins in one piece, or in several pieces
+// that a second launch merges; keys that crowd the bins, and floats that tie.
+TEST(SmallProblems, SortShortSegmentsAndPieces) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  const auto add = [&](Problem problem, Distribution d, Lengths lengths, std::uint64_t length) {
+    problem.count = small ? 2'503 : 60'013;
+    Case c{problem, problem.keys_out && cases.size() % 2 == 0, d, length + cases.size()};
+    set_segments(c, lengths, {length}, cases.size() % 3 == 0 ? 8 : 4);
+    cases.push_back(std::move(c));
+  };
+  const auto add_all = [&](Lengths lengths, std::uint64_t length) {
+    for (const auto d : {Distribution::numbers, Distribution::special, Distribution::few_distinct})
+      add({.key = KeyType::f32}, d, lengths, length);
+    add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters, lengths, length);
+    add({.key = KeyType::i32}, Distribution::few_distinct, lengths, length);
+    if (builds_slowly()) return;
+    add({.key = KeyType::f64,
+         .payload = Payload::values,
+         .value_bytes = 8,
+         .order = Order::descending,
+         .nan = NanOrder::first},
+        Distribution::special, lengths, length);
+    add({.key = KeyType::u64, .payload = Payload::positions, .keys_out = false},
+        Distribution::clusters, lengths, length);
+    add({.key = KeyType::u32, .payload = Payload::values, .begin_bit = 3, .end_bit = 19},
+        Distribution::few_distinct, lengths, length);
+    add({.key = KeyType::i16}, Distribution::special, lengths, length);
+  };
+  for (const std::uint64_t length : {30, 512, 1'024, 9'216, 20'000})
+    if (!small || length == 512) add_all(Lengths::borders, length);
+  add_all(Lengths::log_uniform, 0);
+  add_all(Lengths::mostly_empty, 700);
+  expect_stable(std::move(cases), {"segmented", "variant=small"});
+}
+
 }  // namespace
 }  // namespace sortium::test

@@ -197,9 +197,13 @@ TEST(SmallShape, PiecesOfAShareFitTheirWorkGroup) {
         const auto shape = small_shape_of(p, gpu(local_struct));
         EXPECT_LE(shape.bytes, local_struct);
         EXPECT_GE(shape.share, 1u);
-        EXPECT_LE(shape.share, shape.piece);
-        EXPECT_LE(shape.share + shape.piece, std::uint64_t{shape.work_group} * shape.items);
-        EXPECT_EQ(shape.merges(p), count > shape.piece);
+        EXPECT_LE(shape.share, shape.short_most);
+        EXPECT_LE(shape.short_most, shape.piece);
+        EXPECT_LE(shape.share + shape.short_most,
+                  std::uint64_t{shape.block.work_group} * shape.short_items);
+        EXPECT_LE(shape.piece, shape.whole);
+        EXPECT_LE(shape.whole, shape.block.work_group * shape.block.items);
+        EXPECT_EQ(shape.merges(p), count > shape.whole);
         EXPECT_EQ(shape.gathers, composite(p));
       }
 }
@@ -211,11 +215,37 @@ TEST(SmallShape, LessLocalMemoryMeansShorterPieces) {
                      {"local memory", "64"});
 }
 
+// One launch is enough if no segment can have more records than a work-group sorts.
+TEST(SmallShape, WorkItemsHaveMoreRecordsIfThatAvoidsPieces) {
+  Problem p = segments_of(KeyType::f32, Payload::none);
+  const auto items = [&](std::uint64_t count, std::uint64_t segments) {
+    p.count = count;
+    p.segments = segments;
+    return small_shape_of(p, gpu()).block.items;
+  };
+  EXPECT_EQ(items(9'216, 3), 9u);
+  EXPECT_EQ(items(9'217, 3), 19u);
+  EXPECT_EQ(items(19'456, 1'000), 19u);
+  EXPECT_EQ(items(19'457, 1'000), 9u);
+  EXPECT_EQ(items(130'000, 10), 19u);
+  EXPECT_EQ(items(130'000, 1), 9u);
+}
+
+TEST(SmallShape, RowsThatFitNeedNoMerge) {
+  Problem p = small_problem(KeyType::u32);
+  EXPECT_TRUE(small_shape_of(p, gpu()).merges(p));
+  p.offset_bytes = 0;
+  EXPECT_FALSE(small_shape_of(p, gpu()).merges(p));
+}
+
 TEST(SmallShape, ParametersAreObeyed) {
   const Problem p = small_problem(KeyType::u32);
+  EXPECT_EQ(small_shape_of(p, gpu(), "piece=16384").block.items, 19u);
   EXPECT_EQ(small_shape_of(p, gpu(), "piece=64").piece, 64u);
   test::expect_error([&] { (void)small_shape_of(p, gpu(), "piece=65"); }, ErrorCode::unsupported,
                      {"piece=65", "power of two"});
+  test::expect_error([&] { (void)small_shape_of(p, gpu(16 << 10), "piece=8192"); },
+                     ErrorCode::unsupported, {"piece=8192", "local memory"});
 }
 
 TEST(SmallShape, LargeProblemsAreRefused) {

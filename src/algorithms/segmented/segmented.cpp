@@ -27,8 +27,6 @@ namespace {
 
 using namespace segmented;
 
-std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
-
 // Shared by both variants: the launch that makes the lists, and memory for long segments.
 class SegmentedSorter : public Sorter {
  public:
@@ -143,8 +141,8 @@ class GpuSorter final : public SegmentedSorter {
       });
     };
     using namespace kernels::embedded;
-    const std::vector<kernels::Source> tiny_sources{segmented_lists_cl, segmented_items_cl,
-                                                    segmented_tiny_cl};
+    const std::vector<kernels::Source> tiny_sources{segmented_lists_cl, segmented_ranks_cl,
+                                                    segmented_items_cl, segmented_tiny_cl};
     auto tiny_all =
         build_with(tiny_sources, shape_.tiny_defines(problem_, shape_.tiny_items, false));
     Future tiny;
@@ -153,11 +151,12 @@ class GpuSorter final : public SegmentedSorter {
                         shape_.tiny_defines(problem_, {.composite = true, .gathers = true}, true));
     std::vector<Future> blocks;
     for (const auto& b : shape_.blocks)
-      blocks.push_back(build_with({segmented_lists_cl, bins_cl, segmented_block_cl},
+      blocks.push_back(build_with({segmented_lists_cl, segmented_ranks_cl, bins_cl,
+                                   segmented_block_sort_cl, segmented_block_cl},
                                   b.defines(problem_, lists_)));
     Future longs;
     if (lists_.most_longs != 0)
-      longs = build_with({segmented_lists_cl, segmented_partition_cl},
+      longs = build_with({segmented_lists_cl, segmented_ranks_cl, segmented_partition_cl},
                          shape_.partition_defines(problem_, lists_));
     build_lists(device, capabilities);
 
@@ -364,7 +363,8 @@ class CpuSorter final : public SegmentedSorter {
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
     build_lists(device, capabilities);
-    long_module_ = kernels::build(device, capabilities, {segmented_lists_cl, segmented_cpu_cl},
+    long_module_ = kernels::build(device, capabilities,
+                                  {segmented_lists_cl, segmented_ranks_cl, segmented_cpu_cl},
                                   lists_.defines(problem_));
     sort_ = long_module_->kernel("segmented_cpu_sort");
     count_ = long_module_->kernel("segmented_cpu_count");
@@ -473,9 +473,9 @@ class Segmented final : public Algorithm {
              {}},
             {"groups", "work-groups that process long segments", 1, 1 << 20, {}},
             {"piece",
-             "records of a segment that a work-group sorts: a power of two (variant small)",
+             "records that a work-group sorts of a longer segment: a power of two (variant small)",
              1,
-             1 << 13,
+             1 << 14,
              {}}}};
     return info;
   }

@@ -95,7 +95,8 @@ class RowsSorter final : public Sorter {
                   ? kernels::build(device, capabilities, {segmented_items_cl, segmented_rows_cl},
                                    shape_.defines(problem_))
                   : kernels::build(device, capabilities,
-                                   {segmented_lists_cl, bins_cl, segmented_block_cl},
+                                   {segmented_lists_cl, segmented_ranks_cl, bins_cl,
+                                    segmented_block_sort_cl, segmented_block_cl},
                                    shape_.defines(problem_));
     sort_ = module_->kernel(is_short ? "segmented_rows" : "segmented_block");
   }
@@ -112,9 +113,6 @@ class RowsSorter final : public Sorter {
   [[nodiscard]] std::uint32_t wanted() const {
     return problem_.limit == 0 ? length() : static_cast<std::uint32_t>(problem_.limit);
   }
-  [[nodiscard]] std::uint64_t mask() const {
-    return ~std::uint64_t{0} >> (64 - key_bits(problem_));
-  }
 
   void sort_short(Queue& queue, const Operands& o) const {
     constexpr std::uint32_t one = 1u << 24;  // ROW_SHIFT
@@ -129,7 +127,7 @@ class RowsSorter final : public Sorter {
                         {"wanted", wanted()},
                         {"inverse_wanted", inverse(wanted())},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
-                        {"rank_mask", mask()}};
+                        {"rank_mask", rank_mask(problem_)}};
     queue.launch({*sort_, shape_.groups, shape_.work_group, args, "rows"});
   }
 
@@ -147,7 +145,7 @@ class RowsSorter final : public Sorter {
                         {"equal_length", length()},
                         {"wanted", wanted()},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
-                        {"rank_mask", mask()},
+                        {"rank_mask", rank_mask(problem_)},
                         {"others", Memory{}},
                         {"others_length", Memory{}}};
     queue.launch({*sort_, shape_.groups, shape_.block.work_group, args, "rows"});

@@ -71,7 +71,7 @@ Classify classify(const Problem& p, const Capabilities& device) {
   return c;
 }
 
-// Bytes of segmented_memory_t (segmented_block.cl).
+// Bytes of segmented_memory_t (segmented_block_sort.cl).
 std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Block& b) {
   const std::uint64_t bins = std::max<std::uint64_t>(
       b.bin_share / 2 * b.work_group * 4, kernels::rank_bytes(device, b.work_group, radix_size));
@@ -81,30 +81,6 @@ std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Bl
   return b.work_group * b.items * item + bins + scratch + 64;
 }
 
-// Returns a block class with so many items of a work-item; none if local memory does not hold its
-// segments. With `leaves`, the class passes segments that bins cannot sort on to the tiny classes.
-// Then items of 32 bits are enough, because they may omit bits of a rank.
-std::optional<Block> make_block(const Problem& p, const Capabilities& device, unsigned work_group,
-                                unsigned items, bool leaves) {
-  Block b{.work_group = work_group, .items = items, .leaves = leaves};
-  b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
-  b.composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits();
-  const unsigned needed = key_bits(p) + (b.composite ? b.position_bits : 0);
-  b.sort_bits = needed > 32 && !(leaves && b.composite) ? 64 : 32;
-  b.drops = needed > b.sort_bits;
-  b.gathers = b.composite && (gathers_keys(p) || b.drops);
-  // Bins are less often crowded if there are more of them. Work-items with few items allow fewer
-  // items of a bin.
-  const bool are_few = items <= 16 && !leaves;
-  b.bin_share = (b.composite && info(p.key).is_float && !leaves) || are_few ? 32 : 16;
-  b.bytes = block_bytes(p, device, b);
-  // Emulated sub-groups need a word for each work-item.
-  if (b.bytes + 4 * work_group > device.local_struct) return {};
-  const unsigned by_registers = (b.sort_bits == 64 && !are_few ? 768 : 1024) / work_group;
-  const auto by_local = static_cast<unsigned>(device.local_struct / (b.bytes + 1024));
-  b.resident = std::max(1u, std::min(by_registers, by_local));
-  return b;
-}
 bool add_block(const Problem& p, const Capabilities& device, unsigned work_group, bool leaves,
                std::vector<Block>& blocks) {
   const auto b = make_block(p, device, work_group, leaves ? spread_items : block_items, leaves);
@@ -230,6 +206,8 @@ kernels::Defines Lists::defines(const Problem& p) const {
   return d;
 }
 
+std::uint64_t rank_mask(const Problem& p) { return ~std::uint64_t{0} >> (64 - key_bits(p)); }
+
 void set(kernels::Defines& defines, const Items& items) {
   defines.set("COMPOSITE", int{items.composite})
       .set("WIDE", int{items.wide})
@@ -254,20 +232,23 @@ kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
   return defines;
 }
 
-kernels::Defines Block::defines(const Problem& p, const Lists& lists) const {
-  auto defines = lists.defines(p);
+void Block::set(kernels::Defines& defines) const {
   defines.set("WG", work_group)
       .set("ITEMS", items)
       .set("BIN_SHARE", bin_share)
-      .resident(resident, work_group)
       .set("COMPOSITE", int{composite})
       .set("SORT_BITS", sort_bits)
       .set("POSITION_BITS", position_bits)
       .set("DROPS", int{drops})
       .set("GATHER_KEYS", int{gathers})
       .set("LEAVES", int{leaves})
-      .set("EQUAL", int{equal})
-      .local_struct("segmented_memory_t", bytes);
+      .set("EQUAL", int{equal});
+}
+
+kernels::Defines Block::defines(const Problem& p, const Lists& lists) const {
+  auto defines = lists.defines(p);
+  set(defines);
+  defines.resident(resident, work_group).local_struct("segmented_memory_t", bytes);
   return defines;
 }
 
@@ -338,6 +319,28 @@ GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
   shape.tiny_items.gathers |= shape.tiny_items.wide;
   shape.tiny_drops = key_bits(problem) + (composite(problem) ? tiny_position_bits : 0) > 32;
   return shape;
+}
+
+std::optional<Block> make_block(const Problem& p, const Capabilities& device, unsigned work_group,
+                                unsigned items, bool leaves) {
+  Block b{.work_group = work_group, .items = items, .leaves = leaves};
+  b.position_bits = static_cast<unsigned>(std::bit_width(work_group * b.items - 1));
+  b.composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits();
+  const unsigned needed = key_bits(p) + (b.composite ? b.position_bits : 0);
+  b.sort_bits = needed > 32 && !(leaves && b.composite) ? 64 : 32;
+  b.drops = needed > b.sort_bits;
+  b.gathers = b.composite && (gathers_keys(p) || b.drops);
+  // Bins are less often crowded if there are more of them. Work-items with few items allow fewer
+  // items of a bin.
+  const bool are_few = items <= 16 && !leaves;
+  b.bin_share = (b.composite && info(p.key).is_float && !leaves) || are_few ? 32 : 16;
+  b.bytes = block_bytes(p, device, b);
+  // Emulated sub-groups need a word for each work-item.
+  if (b.bytes + 4 * work_group > device.local_struct) return {};
+  const unsigned by_registers = (b.sort_bits == 64 && !are_few ? 768 : 1024) / work_group;
+  const auto by_local = static_cast<unsigned>(device.local_struct / (b.bytes + 1024));
+  b.resident = std::max(1u, std::min(by_registers, by_local));
+  return b;
 }
 
 std::optional<Block> row_block(const Problem& problem, const Capabilities& device,

@@ -75,13 +75,15 @@ struct Items {
 };
 // Sets the parameters of segmented_items.cl.
 void set(kernels::Defines& defines, const Items& items);
+// Returns the kernels' argument of that name: as many ones as a key has compared bits.
+[[nodiscard]] std::uint64_t rank_mask(const Problem& problem);
 // Returns items with this many bits for a record's position in its segment.
 [[nodiscard]] Items items_of(const Problem& problem, unsigned longest, unsigned position_bits);
 
 // True if the order bits do not determine the key, so keys must be gathered after the sort.
 [[nodiscard]] bool gathers_keys(const Problem& problem);
 
-// The sort of a block class's segments (segmented_block.cl).
+// The sort of a segment by a work-group (segmented_block_sort.cl).
 struct Block {
   unsigned work_group = 0, items = 0;
   unsigned position_bits = 0, sort_bits = 0;
@@ -94,6 +96,8 @@ struct Block {
   bool equal = false;       // all segments have the same length
   std::uint64_t bytes = 0;  // of segmented_memory_t
 
+  // Sets the parameters of segmented_block_sort.cl.
+  void set(kernels::Defines& defines) const;
   // Returns the parameters of segmented_block.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;
 };
@@ -140,6 +144,11 @@ constexpr unsigned tiny_position_bits = 8;
                                       const Parameters& given);
 // Long segments are processed by `groups` work-groups.
 [[nodiscard]] Lists make_cpu_lists(const Problem& problem, std::uint64_t groups);
+// Returns the sort of segments of up to work_group * items records; none if local memory does not
+// hold them. With `leaves`, it leaves segments that bins cannot sort. Then items of 32 bits are
+// enough, because they may omit bits of a rank. `items` is odd and at least 9.
+[[nodiscard]] std::optional<Block> make_block(const Problem& problem, const Capabilities& device,
+                                              unsigned work_group, unsigned items, bool leaves);
 // Returns the sort of segments that all have `length` records; none if no work-group can sort them.
 [[nodiscard]] std::optional<Block> row_block(const Problem& problem, const Capabilities& device,
                                              std::uint64_t length);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "embedded.hpp"
 
@@ -14,23 +15,61 @@ namespace {
 constexpr std::uint64_t most_records = std::uint64_t{1} << 17;
 // A work-group reads the offsets of all segments that begin in its share, empty ones among them.
 constexpr std::uint64_t most_segments = std::uint64_t{1} << 17;
-constexpr unsigned default_piece = 1024, least_share = 64;
+constexpr unsigned least_share = 64;  // records of a work-group
+// Short segments have up to 512 records or, if a share is larger, up to 1024. Bins sort longer ones
+// in less time.
+constexpr std::uint64_t short_most = 512, short_most_if_many = 1024;
+// Records of a piece for each work-item. The larger number serves segments that do not fit
+// otherwise; its kernel is longer.
+constexpr unsigned few_items = 9, many_items = 19;
+constexpr std::uint64_t alignment_gaps = 64;
 
-// Bytes of segmented_small_memory_t with a number of work-items, and of records for each.
-std::uint64_t small_bytes(const Problem& p, const Capabilities& device, unsigned work_group,
-                          unsigned items) {
+// Bytes of shorts_t in segmented_small.cl with so many records.
+std::uint64_t shorts_bytes(const Problem& p, const Capabilities& device, unsigned work_group,
+                           std::uint64_t records) {
   const std::uint64_t ranks = 2 * info(p.key).bytes, sources = composite(p) ? 2 * 2 : 0,
-                      notes_and_pieces = 2 * 4, alignment_gaps = 64, found = 9 * 4;
-  return std::uint64_t{work_group} * items * (ranks + sources + notes_and_pieces) +
-         kernels::scan_bytes(p, device, work_group) + 4 * (work_group + 1) + found + alignment_gaps;
+                      notes_and_words = 2 * 4;
+  return records * (ranks + sources + notes_and_words) +
+         kernels::scan_bytes(p, device, work_group) + alignment_gaps;
+}
+
+// Bytes of found_t.
+std::uint64_t found_bytes(unsigned work_group) { return 4 * (work_group + 9) + alignment_gaps; }
+
+// Bytes that remain in local memory beside found_t. Emulated sub-groups need a word for each
+// work-item.
+std::uint64_t available_bytes(const Capabilities& device, unsigned work_group) {
+  const std::uint64_t others = found_bytes(work_group) + 4 * work_group;
+  return device.local_struct > others ? device.local_struct - others : 0;
+}
+
+// Returns the sort of pieces; none if local memory does not hold them.
+std::optional<Block> piece_block(const Problem& p, const Capabilities& device, unsigned work_group,
+                                 unsigned items) {
+  auto block = make_block(p, device, work_group, items, false);
+  if (block && block->bytes > available_bytes(device, work_group)) return {};
+  return block;
 }
 
 // The most work-items that local memory allows; 0 if it allows none.
 unsigned work_group_for(const Problem& p, const Capabilities& device) {
+  const unsigned least = std::max(device.sub_group_size, 32u);
   unsigned work_group = std::bit_floor(std::min(device.max_work_group, 1024u));
-  while (work_group != 0 && small_bytes(p, device, work_group, 1) > device.local_struct)
-    work_group /= 2;
-  return work_group;
+  while (work_group >= least && !piece_block(p, device, work_group, few_items)) work_group /= 2;
+  return work_group >= least ? work_group : 0;
+}
+
+// Returns the sort of pieces. It has many items if that avoids pieces: if it can sort all records
+// at once, or segments of average length.
+Block choose_block(const Problem& p, const Capabilities& device, unsigned work_group,
+                   std::uint64_t piece) {
+  const std::uint64_t few = std::uint64_t{work_group} * few_items,
+                      many = std::uint64_t{work_group} * many_items, average = p.count / p.segments;
+  const bool avoids_pieces =
+      (p.count > few && p.count <= many) || (average > few && average <= many);
+  const auto large = piece_block(p, device, work_group, many_items);
+  if (large && (piece == 0 ? avoids_pieces : piece > few)) return *large;
+  return *piece_block(p, device, work_group, few_items);
 }
 
 // find_segments in segmented_small.cl takes a sample for each work-item, and then a work-item for
@@ -40,12 +79,33 @@ std::uint64_t segments_found(const Problem& p, const Capabilities& device) {
   return std::min(most_segments, samples * samples);
 }
 
+// Chooses the members from short_most to short_items, and from together on, except gathers. The
+// shape has the others.
+void choose_share(const Problem& p, const Capabilities& device, SmallShape& shape) {
+  const unsigned work_group = shape.block.work_group;
+  const std::uint64_t even_share =
+      std::max<std::uint64_t>(ceil_div(p.count, std::max(device.compute_units, 1u)), least_share);
+  const std::uint64_t available = available_bytes(device, work_group);
+  std::uint64_t most = even_share <= short_most ? short_most : short_most_if_many;
+  for (most = std::min<std::uint64_t>(most, shape.piece);; most /= 2) {
+    shape.share = std::min(even_share, most);
+    shape.short_items = static_cast<unsigned>(ceil_div(most + shape.share, work_group));
+    shape.bytes = shorts_bytes(p, device, work_group, work_group * shape.short_items);
+    if (shape.bytes <= available) break;
+  }
+  shape.short_most = static_cast<unsigned>(most);
+  // A work-item searches up to four pieces at once.
+  const std::uint64_t piece_bytes = shape.piece * info(p.key).bytes;
+  shape.together = static_cast<unsigned>(std::clamp<std::uint64_t>(available / piece_bytes, 1, 4));
+  shape.bytes = std::max({shape.bytes, shape.block.bytes, shape.together * piece_bytes}) +
+                found_bytes(work_group);
+}
+
 class SmallSorter final : public Sorter {
  public:
   SmallSorter(const Problem& problem, SmallShape shape) : problem_(problem), shape_(shape) {
     if (!shape_.merges(problem)) return;
     keys_spare_ = scratch_.add(problem.count * info(problem.key).bytes);
-    ranks_spare_ = scratch_.add(keys_spare_.bytes);
     if (problem.payload != Payload::none)
       values_spare_ = scratch_.add(problem.count * problem.value_bytes);
   }
@@ -58,8 +118,10 @@ class SmallSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
-    module_ = kernels::build(device, capabilities, {offsets_cl, segmented_small_cl},
-                             shape_.defines(problem_));
+    module_ = kernels::build(
+        device, capabilities,
+        {offsets_cl, segmented_ranks_cl, bins_cl, segmented_block_sort_cl, segmented_small_cl},
+        shape_.defines(problem_));
     sort_ = module_->kernel("segmented_small_sort");
     merge_ = module_->kernel("segmented_small_merge");
   }
@@ -68,17 +130,15 @@ class SmallSorter final : public Sorter {
     const auto spare = [&](const ScratchLayout::Slice& s) {
       return s.bytes == 0 ? Memory{} : s.in(o);
     };
-    const Memory keys_spare = spare(keys_spare_), ranks_spare = spare(ranks_spare_),
-                 values_spare = spare(values_spare_);
+    const Memory keys_spare = spare(keys_spare_), values_spare = spare(values_spare_);
     const std::uint64_t groups = ceil_div(problem_.count, shape_.share);
     const auto segments = static_cast<std::uint32_t>(problem_.segments),
                n = static_cast<std::uint32_t>(problem_.count),
                length = static_cast<std::uint32_t>(problem_.count / problem_.segments),
-               share = static_cast<std::uint32_t>(shape_.share);
+               share = static_cast<std::uint32_t>(shape_.share), begin_bit = problem_.begin_bit;
     const Arg sort_args[] = {{"keys_in", o.keys_in},
                              {"keys_out", o.keys_out},
                              {"keys_spare", keys_spare},
-                             {"ranks_spare", ranks_spare},
                              {"values_in", o.values_in},
                              {"values_out", o.values_out},
                              {"values_spare", values_spare},
@@ -86,11 +146,12 @@ class SmallSorter final : public Sorter {
                              {"length", length},
                              {"segments", segments},
                              {"n", n},
-                             {"share", share}};
-    queue.launch({*sort_, groups, shape_.work_group, sort_args, "pieces"});
+                             {"share", share},
+                             {"begin_bit", begin_bit},
+                             {"rank_mask", rank_mask(problem_)}};
+    queue.launch({*sort_, groups, shape_.block.work_group, sort_args, "pieces"});
     if (!shape_.merges(problem_)) return;
     const Arg merge_args[] = {{"keys_spare", keys_spare},
-                              {"ranks_spare", ranks_spare},
                               {"values_spare", values_spare},
                               {"keys_out", o.keys_out},
                               {"values_out", o.values_out},
@@ -98,15 +159,17 @@ class SmallSorter final : public Sorter {
                               {"length", length},
                               {"segments", segments},
                               {"n", n},
-                              {"share", share}};
-    queue.launch({*merge_, groups, shape_.work_group, merge_args, "merge"});
+                              {"share", share},
+                              {"begin_bit", begin_bit},
+                              {"rank_mask", rank_mask(problem_)}};
+    queue.launch({*merge_, groups, shape_.block.work_group, merge_args, "merge"});
   }
 
  private:
   Problem problem_;
   SmallShape shape_;
   ScratchLayout scratch_;
-  ScratchLayout::Slice keys_spare_, ranks_spare_, values_spare_;
+  ScratchLayout::Slice keys_spare_, values_spare_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> sort_, merge_;
 };
@@ -115,13 +178,16 @@ class SmallSorter final : public Sorter {
 
 kernels::Defines SmallShape::defines(const Problem& problem) const {
   kernels::Defines d;
-  d.problem(problem)
+  d.problem(radix_problem(problem))
       .set("OFFSET_BITS", 8 * problem.offset_bytes)
-      .set("WG", work_group)
-      .set("ITEMS", items)
+      .set("SHORT", short_most)
+      .set("SHORT_ITEMS", short_items)
+      .set("WHOLE", whole)
       .set("PIECE", piece)
+      .set("TOGETHER", together)
       .set("GATHERS", int{gathers})
       .local_struct("segmented_small_memory_t", bytes);
+  block.set(d);
   return d;
 }
 
@@ -135,31 +201,26 @@ SmallShape make_small_shape(const Problem& problem, const Capabilities& device,
   const auto refuse = [](const std::string& why) -> void {
     throw Error(ErrorCode::unsupported, "segmented: " + why);
   };
-  SmallShape shape{.work_group = work_group_for(problem, device), .gathers = composite(problem)};
-  const std::uint64_t segments = segments_found(problem, device);
-  if (shape.work_group == 0)
+  const unsigned work_group = work_group_for(problem, device);
+  if (work_group == 0)
     refuse(
         fmt::format("variant=small needs more than {} bytes of local memory", device.local_struct));
+  const std::uint64_t segments = segments_found(problem, device);
   if (problem.count > most_records || problem.segments == 0 || problem.segments > segments)
     refuse(fmt::format("variant=small sorts up to {} records in up to {} segments, not {} in {}",
                        most_records, segments, problem.count, problem.segments));
-  shape.piece = static_cast<unsigned>(given.number("piece", default_piece));
-  if (!std::has_single_bit(shape.piece))
-    refuse(fmt::format("piece={} is not a power of two", shape.piece));
-  for (;; shape.piece /= 2) {
-    // A work-group's pieces begin in its share; the last one may extend over the share's end.
-    shape.items = static_cast<unsigned>(ceil_div(shape.piece + shape.piece / 2, shape.work_group));
-    shape.bytes = small_bytes(problem, device, shape.work_group, shape.items);
-    if (shape.bytes <= device.local_struct) break;
-    if (given.has("piece"))
-      refuse(fmt::format("piece={} needs {} bytes of local memory; the device has {}", shape.piece,
-                         shape.bytes, device.local_struct));
-  }
-  const std::uint64_t most_share =
-      std::min(shape.piece, shape.work_group * shape.items - shape.piece);
-  const std::uint64_t even_share =
-      ceil_div(std::max<std::uint64_t>(problem.count, 1), std::max(device.compute_units, 1u));
-  shape.share = std::min(std::max<std::uint64_t>(even_share, least_share), most_share);
+  const auto piece = static_cast<unsigned>(given.number("piece", 0));
+  SmallShape shape{.block = choose_block(problem, device, work_group, piece),
+                   .gathers = composite(problem)};
+  const unsigned capacity = work_group * shape.block.items;
+  if (piece != 0 && !std::has_single_bit(piece))
+    refuse(fmt::format("piece={} is not a power of two", piece));
+  if (piece > capacity)
+    refuse(fmt::format("piece={} is more than the {} records that local memory holds", piece,
+                       capacity));
+  shape.whole = piece != 0 ? piece : capacity;
+  shape.piece = std::bit_floor(shape.whole);
+  choose_share(problem, device, shape);
   return shape;
 }
 

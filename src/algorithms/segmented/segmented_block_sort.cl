@@ -1,0 +1,524 @@
+// A work-group sorts a segment that fits its local memory. Records are assigned to bins by the
+// highest bits in which they differ, or by cells: an exact count of 256 cells tells each cell's
+// share of the bins. Cells are for floats, except in a part of a long segment, and for a segment
+// whose bins are crowded otherwise. If bins are crowded with cells, too, radix passes sort the
+// segment. No barrier is inside a condition, because compilers for CPUs cannot handle that; loops
+// that run 0 or 1 times replace conditions. segmented_ranks.cl and bins.cl come before this file.
+
+// Parameters beside those of bins.cl:
+PARAMETER(COMPOSITE)      // 1: an item is the key's rank followed by the record's position in the
+                          // segment. 0: an item is the key's order bits
+PARAMETER(POSITION_BITS)  // bits of that position
+PARAMETER(DROPS)  // 1: if more bits differ than fit beside the position, items omit the lowest
+                  // ones; records that then seem to tie are compared by these bits after the sort
+PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
+PARAMETER(LEAVES)       // 1: segments that bins cannot sort are left to another kernel
+PARAMETER(EQUAL)        // 1: all segments have the same length; only their first records are wanted
+
+#define BROUGHT_BYTES \
+  (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
+
+// With COMPOSITE no two items are equal, so ties keep their order. The position in an item
+// identifies the record.
+#if COMPOSITE
+#define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
+#else
+#undef RANK
+#define RANK(key) key_order(key)  // compares all bits
+#endif
+
+// Floats without values are sorted by their order bits alone. Afterwards, keys that tie with
+// different bits (NaN, -0) get their own bits again, in the order of the input.
+#define UNTIED_FLOATS (KEY_FLOAT && !COMPOSITE)
+
+// Integers with positions are not sorted by cells: the call's registers would slow down all of them
+// by 12 %.
+#define USES_CELLS (KEY_FLOAT || !COMPOSITE)
+#define LOG_CELLS 8
+#define CELLS (1u << LOG_CELLS)
+
+// block_bytes() in segmented_shape.cpp computes its size.
+typedef struct {
+  u32 bins[BIN_WORDS];
+  sort_t items[CAPACITY * (BROUGHT_BYTES > SORT_BITS / 8 ? BROUGHT_BYTES / (SORT_BITS / 8) : 1)];
+  index_t scratch[2 * WG];
+  u32 differ[2];    // bits in which records differ: lower and upper half
+  u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
+  u32 crowded;      // not 0: a bin is crowded
+  u32 unsorted;     // not 0: bins have not sorted the segment
+  u32 tied;         // not 0: keys with different bits may tie
+  u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
+  u32 nan_zeros[2];
+  u32 negative_zero;  // not 0: a key is -0
+  u32 alike;          // pairs of equal keys among some neighbours
+} segmented_memory_t;
+
+// How windows are mapped to bins by cells. A window is 32 bits of an item, from the highest bit in
+// which items differ. Its cell is the upper LOG_CELLS bits of (window - lowest) << stretch. The
+// cells' bins are in memory that the sorted items use later.
+typedef struct {
+  u32 down, up;  // shifts from an item to its window
+  u32 lowest, stretch;
+} cells_t;
+#define WINDOW(item, cells) ((u32)((item) >> (cells).down) << (cells).up)
+#define BINS_OF_CELLS(mine) ((LOCAL u32*)(mine)->items)  // CELLS + 1 words
+
+// Returns the cells of items of `top` bits, before they are counted.
+INLINE cells_t cells_of(u32 top) {
+  cells_t cells;
+  cells.down = max(top, 32u) - 32;
+  cells.up = 32 - min(max(top, 1u), 32u);
+  cells.lowest = cells.stretch = 0;
+  return cells;
+}
+
+// Counts the items of each cell, and assigns bins to cells in proportion.
+INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const sort_t* item,
+                        u32 rows, u32 count) {
+  STATIC_ASSERT(sizeof(mine->items) >= (CELLS + 1) * sizeof(u32), cells_need_more_items);
+  const u32 t = local_id();
+  LOCAL u32* bins = BINS_OF_CELLS(mine);
+  u32 lowest = ~0u, highest = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 window = WINDOW(item[i], *cells);
+    lowest = i < rows ? min(lowest, window) : lowest;
+    highest = i < rows ? max(highest, window) : highest;
+  }
+  for (u32 c = t; c < CELLS; c += WG) bins[c] = 0;
+  wg_max(&mine->extremes[0], ~lowest);
+  wg_max(&mine->extremes[1], highest);
+  barrier_local();
+  cells->lowest = ~mine->extremes[0];
+  const u32 span = mine->extremes[1] - cells->lowest;
+  cells->stretch = 31 - highest_bit32(span | 1);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 window = WINDOW(item[i], *cells) - cells->lowest;
+    if (i < rows) local_add(&bins[window << cells->stretch >> (32 - LOG_CELLS)], 1u);
+  }
+  barrier_local();
+  index_t before = 0, all;
+  for (u32 base = 0; base < CELLS; base += WG) {
+    const u32 c = base + t;
+    const u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, c < CELLS ? bins[c] : 0, &all));
+    if (c < CELLS) bins[c] = at * BINS / count;  // less than 2^31
+    before += all;
+  }
+  if (t == 0) bins[CELLS] = BINS;
+  barrier_local();
+}
+
+// Returns an item's bin: its cell's bins divide the cell evenly.
+INLINE u32 bin_in_cell(LOCAL const u32* bins, sort_t item, cells_t cells) {
+  const u32 window = (WINDOW(item, cells) - cells.lowest) << cells.stretch;
+  const u32 cell = window >> (32 - LOG_CELLS), begin = bins[cell];
+  return begin + ((window << LOG_CELLS >> 16) * (bins[cell + 1] - begin) >> 16);
+}
+
+// Empties the bins. A barrier must follow.
+INLINE void empty_bins(LOCAL segmented_memory_t* mine) {
+  const u32 t = local_id();
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 zero;
+  zero.x = zero.y = zero.z = zero.w = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + t] = zero;
+  if (t == 0) mine->crowded = mine->unsorted = 0;
+}
+
+// Replaces each bin's count by the position where the bin begins. With positions no two items are
+// alike, so the items of a crowded bin are not sorted.
+INLINE void start_bins(LOCAL segmented_memory_t* mine) {
+  const u32 t = local_id();
+  LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
+  uint4 quad[BIN_QUADS];
+  u32 of_all = 0, too_many = 0;
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+    quad[q] = quads[BIN_QUADS * t + q];
+    of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
+    too_many |= ANY_TOO_MANY(quad[q]);
+  }
+  if (too_many) local_or(COMPOSITE ? &mine->unsorted : &mine->crowded, 1u);
+  index_t all;
+  u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
+  at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
+  UNROLL
+  for (u32 q = 0; q < BIN_QUADS; ++q) {
+    START_BINS(quad[q])
+    quads[BIN_QUADS * t + q] = quad[q];
+  }
+  barrier_local();
+}
+
+// Counts an item in its bin. Returns its place: the 2-byte index of the bin's count and, above it,
+// the item's rank in the bin.
+INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
+  const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
+  const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
+  return 2 * word + upper | in_bin << 16;
+}
+
+// Sorts the work-group's items into mine->items by the bins that they have entered: the first
+// `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not sort
+// them. Items past the end keep their places. A barrier must follow.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32* place, u32 rows,
+                         u32 wanted) {
+  const u32 t = local_id();
+  barrier_local();
+  start_bins(mine);
+
+  LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
+    mine->items[i >= rows ? i * WG + t : to] = item[i];
+  }
+  barrier_local();
+
+  // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
+  // boundary to the previous work-item, for bins that extend over it.
+  LOCAL sort_t* own = mine->items + t * ITEMS;
+  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
+  wanted = mine->crowded ? (u32)CAPACITY : wanted;
+  const u32 is_wanted = t * ITEMS < wanted + SIDE ? 1 : 0;
+  if (mine->unsorted == 0 && is_wanted) SORT_NEIGHBOURS(item, own)
+  barrier_local();
+  if (mine->unsorted == 0 && is_wanted && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+
+#if !COMPOSITE
+  // A crowded bin is sorted if its items are alike.
+  barrier_local();
+  if (mine->crowded) {
+    u32 wrong = 0;
+    for (u32 i = 0; i < ITEMS; ++i)
+      wrong |= t * ITEMS + i + 1 < min(wanted, (u32)CAPACITY) && own[i] > own[i + 1] ? 1u : 0u;
+    if (wrong) local_or(&mine->unsorted, 1u);
+  }
+#endif
+}
+
+// Sorts mine->items by bins as sort_in_bins does, unless with positions many keys are alike: they
+// would crowd the bins of cells. Not inline, so the integers' sort by leading bits does not pay for
+// its registers.
+#if USES_CELLS
+OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 wanted,
+                                u32 shift, u32 top, u32 wants_cells) {
+  KNOWN_LOCAL(mine);
+  const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
+  sort_t item[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
+  u32 tries = 1;
+#if COMPOSITE
+  u32 alike = 0;
+  for (u32 next = t + 1; next <= t + 8 && next < min(count, (u32)WG); ++next)
+    alike += mine->items[next] >> POSITION_BITS == item[0] >> POSITION_BITS ? 1u : 0u;
+  if (t == 0) mine->alike = 0;
+  barrier_local();
+  if (alike != 0) local_add(&mine->alike, 1u);
+  barrier_local();
+  tries = !by_cells || mine->alike * 32 < WG ? 1 : 0;
+#endif
+  barrier_local();
+  for (u32 once = 0; once < tries; ++once) {
+    empty_bins(mine);
+    cells_t cells = cells_of(top);
+    for (u32 twice = 0; twice < by_cells; ++twice) count_cells(mine, &cells, item, rows, count);
+    barrier_local();
+    LOCAL const u32* bins_of_cells = BINS_OF_CELLS(mine);
+    u32 place[ITEMS];
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) {
+      place[i] = 0;
+      if (i < rows)
+        place[i] = enter_bin(
+            mine, by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift));
+    }
+    sort_in_bins(mine, item, place, rows, wanted);
+  }
+}
+#endif
+
+// Gives keys that tie with different bits their own bits again. `tied` is one of them. mine->items
+// has the sorted orders of the segment's `count` keys; afterwards, without ties.
+INLINE void restore_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys, u32 count,
+                         ukey_t tied) {
+  const u32 t = local_id();
+  const ukey_t order = key_order(tied);
+  u32 place = 0;  // of the first key with this order
+  for (u32 step = 1u << highest_bit32(CAPACITY); step > 0; step /= 2)
+    if (place + step <= count && mine->items[place + step - 1] < order) place += step;
+  barrier_local();
+  for (u32 base = 0; base < count; base += WG) {
+    const ukey_t key = base + t < count ? keys[base + t] : (ukey_t)0;
+    const u32 here = base + t < count && key_order(key) == order;
+    index_t all;
+    const u32 at = place + (u32)wg_scan_add(mine->scratch, WG, here, &all);
+    if (here) mine->items[at] = untied_order(key);
+    place += (u32)all;
+  }
+  barrier_local();
+}
+
+// Returns the item of record `at` of the segment, without the lowest `drop` bits of its rank.
+INLINE sort_t item_of(ukey_t rank, u32 drop, u32 at) {
+#if DROPS
+  return (sort_t)(rank >> drop) << POSITION_BITS | at;
+#elif COMPOSITE
+  return (sort_t)rank << POSITION_BITS | at;
+#else
+  return rank;
+#endif
+}
+
+// Gives all keys that tie their own bits again. If all NaN have the same bits, these replace each.
+#if UNTIED_FLOATS
+OUTLINE void restore_all_tied(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys,
+                              u32 count) {
+  KNOWN_LOCAL(mine);
+  const u32 t = local_id();
+  if (t < 2) mine->nan_ones[t] = mine->nan_zeros[t] = 0;
+  if (t == 0) mine->negative_zero = 0;
+  barrier_local();
+  ukey_t nan_ones = 0, nan_zeros = 0;
+  for (u32 at = t; at < count; at += WG) {
+    const ukey_t key = keys[at];
+    const u32 is_nan = (ukey_t)(key & ~KEY_SIGN) > (ukey_t)KEY_INFINITY;
+    nan_ones |= is_nan ? key : (ukey_t)0;
+    nan_zeros |= is_nan ? (ukey_t)~key : (ukey_t)0;
+    if (key == KEY_SIGN) mine->negative_zero = 1;
+  }
+  or_bits(mine->nan_ones, nan_ones);
+  or_bits(mine->nan_zeros, nan_zeros);
+  barrier_local();
+  const ukey_t a_nan = ored_bits(mine->nan_ones), nan_order = key_order(a_nan);
+  const u32 nan_ties = KEY_NAN != NAN_BITS && a_nan != 0;
+  const u32 nan_differ = nan_ties && (a_nan & ored_bits(mine->nan_zeros)) != 0;
+  const u32 zeros_tie = KEY_ZEROS == ZEROS_TIED && mine->negative_zero;
+  for (u32 once = 0; once < zeros_tie; ++once) restore_tied(mine, keys, count, 0);
+  for (u32 once = 0; once < nan_differ; ++once) restore_tied(mine, keys, count, a_nan);
+  if (nan_ties && !nan_differ)
+    for (u32 at = t; at < count; at += WG)
+      if (mine->items[at] == nan_order) mine->items[at] = untied_order(a_nan);
+  barrier_local();
+}
+#endif
+
+// Moves keys or values to their sorted places through the local memory of the items. For each index
+// `at`, a work-item loads `what_belongs` (the key or value of record `at` of the input), and stores
+// the one of the record that item `at` names to `its_place`.
+#define BRING(type, what_belongs, its_place)                    \
+  {                                                             \
+    LOCAL type* there = (LOCAL type*)mine->items;               \
+    type own[ITEMS];                                            \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) {                           \
+      const u32 at = i * WG + t;                                \
+      own[i] = 0;                                               \
+      if (i < rows) own[i] = what_belongs;                      \
+    }                                                           \
+    barrier_all();                                              \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) there[i * WG + t] = own[i]; \
+    barrier_local();                                            \
+    UNROLL                                                      \
+    for (u32 i = 0; i < ITEMS; ++i) {                           \
+      const u32 at = i * WG + t;                                \
+      if (i < sorted) {                                         \
+        const type its = there[from[i]];                        \
+        its_place = its;                                        \
+      }                                                         \
+    }                                                           \
+  }
+
+// Sorts the segment by LSD radix passes over the bits that differ, if bins have not sorted it:
+// first by the omitted bits, then by the others.
+INLINE void sort_by_passes(LOCAL segmented_memory_t* mine, sub_group_t sg,
+                           GLOBAL const ukey_t* keys, u64 begin, u32 count, ukey_t differ,
+                           ukey_t open_mask, u32 drop, u32 begin_bit, u64 rank_mask) {
+  const u32 t = local_id();
+  const u32 rounds = mine->unsorted != 0 ? (drop != 0 ? 2 : 1) : 0;
+  for (u32 round = 0; round < rounds; ++round) {
+    const u32 dropped = round + 1 < rounds;  // this round sorts by the omitted bits
+    for (u32 at = t; at < count; at += WG) {
+#if COMPOSITE
+      const u32 from = drop != 0 && !dropped ? POSITION(mine->items[at]) : at;
+      const ukey_t of = RANK(keys[begin + from]) & open_mask;
+#if DROPS
+      mine->items[at] = dropped ? (sort_t)(of & (((ukey_t)1 << drop) - 1)) << POSITION_BITS | from
+                                : item_of(of, drop, from);
+#else
+      mine->items[at] = item_of(of, 0, from);
+#endif
+#endif
+    }
+    barrier_local();
+#if DROPS
+    const ukey_t bits = dropped ? differ & (((ukey_t)1 << drop) - 1) : differ >> drop;
+#else
+    const ukey_t bits = differ;
+#endif
+#if COMPOSITE
+    const u32 base = POSITION_BITS;
+#else
+    const u32 base = 0;
+#endif
+    const u32 lowest = bits != 0 ? highest_bit(bits & (ukey_t)(0 - bits)) : 0;
+    const u32 end = bits != 0 ? highest_bit(bits) + 1 : 0;
+    for (u32 low_bit = lowest; low_bit < end; low_bit += 8)
+      radix_pass(mine->bins, mine->items, mine->scratch, sg, base + low_bit);
+  }
+}
+
+// Stores the work-item's first `sorted` records. Keys and values that items do not hold are loaded
+// in the order of the input. All loads come before the first store, because the output may be the
+// input.
+INLINE void store_segment(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* keys,
+                          GLOBAL const value_t* values, u64 begin, u32 rows, u32 sorted,
+                          GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 to) {
+  const u32 t = local_id();
+#if COMPOSITE
+  u32 from[ITEMS];
+#endif
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+#if COMPOSITE
+    from[i] = POSITION(mine->items[at]);
+#if !GATHER_KEYS
+    if (i < sorted && keys_out)
+      keys_out[to + at] = key_of_order((ukey_t)(mine->items[at] >> POSITION_BITS));
+#endif
+#else
+    if (i < sorted) keys_out[to + at] = key_of_order((ukey_t)mine->items[at]);
+#endif
+  }
+#if GATHER_KEYS
+  BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[to + at])
+#endif
+#if VALUE_BYTES
+  BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[to + at])
+#endif
+}
+
+// Sorts the `count` records of a segment, from record `begin` of keys and values on, and stores the
+// first `wanted` from record `to` of the output on. Returns 0 if LEAVES is 1 and bins have not
+// sorted the segment; then stores nothing. `values` may be null: positions are stored. With
+// COMPOSITE, keys_out may be null. `is_part`: the segment is a part of a long one, so that its keys
+// probably share their leading bits. A barrier must follow.
+INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
+                        GLOBAL const value_t* values, u64 begin, u32 count, u32 is_part,
+                        GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out, u64 to, u32 wanted,
+                        u32 begin_bit, u64 rank_mask) {
+  const u32 t = local_id();
+  const u32 to_write = (wanted + WG - 1 - t) / WG;  // this work-item's records of the output
+
+  // Load, and find the bits in which the records differ.
+  const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
+  const ukey_t first = RANK(keys[begin]);
+  ukey_t rank[ITEMS];
+  ukey_t differ = 0;
+  u32 ties = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    rank[i] = first;
+    if (i < rows) {
+      const ukey_t key = keys[begin + i * WG + t];
+      rank[i] = RANK(key);
+#if UNTIED_FLOATS
+      ties |= key_ties(key);
+#endif
+    }
+    differ |= rank[i] ^ first;
+  }
+#if !KEY_FLOAT
+  empty_bins(mine);
+#endif
+  if (t < 2) mine->differ[t] = mine->extremes[t] = 0;
+  if (t == 0) mine->tied = 0;
+  barrier_local();
+  or_bits(mine->differ, differ);
+  if (ties) local_or(&mine->tied, 1u);
+  barrier_local();
+  differ = ored_bits(mine->differ);
+#if EQUAL && UNTIED_FLOATS
+  const u32 to_sort = mine->tied ? (u32)CAPACITY : wanted;  // restore_tied needs all in order
+#elif EQUAL && !DROPS
+  const u32 to_sort = wanted;
+#else
+  const u32 to_sort = CAPACITY;
+#endif
+  const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
+#if DROPS
+  const u32 drop = max(open + POSITION_BITS, (u32)SORT_BITS) - SORT_BITS;
+  const ukey_t open_mask = open == KEY_BITS ? ~(ukey_t)0 : ((ukey_t)1 << open) - 1;
+#else
+  const u32 drop = 0;
+  const ukey_t open_mask = (ukey_t) ~(ukey_t)0;
+#endif
+#if COMPOSITE
+  const u32 top = open - drop + POSITION_BITS;
+#else
+  const u32 top = open;
+#endif
+  const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
+#if KEY_FLOAT
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    mine->items[i * WG + t] = i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
+  if (t == 0) mine->unsorted = 1;
+#else
+  sort_t item[ITEMS];
+  u32 place[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    item[i] = SORT_LAST;
+    place[i] = 0;
+    if (i < rows) {
+      item[i] = item_of(rank[i] & open_mask, drop, i * WG + t);
+      place[i] = enter_bin(mine, (u32)(item[i] >> shift));
+    }
+  }
+  sort_in_bins(mine, item, place, rows, to_sort);
+#endif
+#if USES_CELLS
+  // The keys of a part of a long segment share leading bits, so its bins may be even without
+  // cells. For integers of few bits, radix passes are faster.
+  for (u32 by_cells = KEY_FLOAT && is_part ? 0 : 1; by_cells < 2; ++by_cells) {
+    barrier_local();
+    const u32 tries = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
+    barrier_local();
+    for (u32 once = 0; once < tries; ++once)
+      sort_items_in_bins(mine, rows, count, to_sort, shift, top, by_cells);
+  }
+#endif
+  barrier_all();  // all keys are loaded and may be overwritten
+
+#if DROPS
+  // Look for neighbours whose order the omitted bits change.
+  const u32 looked_at = drop != 0 && mine->unsorted == 0 ? count : 0;
+  barrier_local();  // all have read `unsorted`, which the loop may write
+  for (u32 at = t; at + 1 < looked_at; at += WG) {
+    const sort_t x = mine->items[at], y = mine->items[at + 1];
+    if (x >> POSITION_BITS == y >> POSITION_BITS &&
+        RANK(keys[begin + POSITION(x)]) > RANK(keys[begin + POSITION(y)]))
+      local_or(&mine->unsorted, 1u);
+  }
+  barrier_local();
+#endif
+
+#if LEAVES
+  const u32 is_sorted = mine->unsorted == 0 ? 1 : 0, sorted = is_sorted ? to_write : 0;
+#else
+  const u32 is_sorted = 1, sorted = to_write;
+  sort_by_passes(mine, sg, keys, begin, count, differ, open_mask, drop, begin_bit, rank_mask);
+#endif
+#if UNTIED_FLOATS
+  for (u32 once = 0; once < mine->tied; ++once) restore_all_tied(mine, keys + begin, count);
+#endif
+
+  store_segment(mine, keys, values, begin, rows, sorted, keys_out, values_out, to);
+  return is_sorted;
+}
