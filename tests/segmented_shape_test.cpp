@@ -195,7 +195,7 @@ TEST(SmallShape, PiecesOfAShareFitTheirWorkGroup) {
       for (auto p : problems()) {
         p.count = count;
         const auto shape = small_shape_of(p, gpu(local_struct));
-        EXPECT_LE(shape.bytes, local_struct);
+        EXPECT_LE(shape.block.resident * shape.bytes, local_struct);
         EXPECT_GE(shape.share, 1u);
         EXPECT_LE(shape.share, shape.short_most);
         EXPECT_LE(shape.short_most, shape.piece);
@@ -216,19 +216,25 @@ TEST(SmallShape, LessLocalMemoryMeansShorterPieces) {
 }
 
 // One launch is enough if no segment can have more records than a work-group sorts.
-TEST(SmallShape, WorkItemsHaveMoreRecordsIfThatAvoidsPieces) {
+TEST(SmallShape, WorkGroupsHoldAllRecordsOrSegmentsOfAverageLength) {
   Problem p = segments_of(KeyType::f32, Payload::none);
-  const auto items = [&](std::uint64_t count, std::uint64_t segments) {
+  const auto capacity = [&](std::uint64_t count, std::uint64_t segments) {
     p.count = count;
     p.segments = segments;
-    return small_shape_of(p, gpu()).block.items;
+    const Block block = small_shape_of(p, gpu()).block;
+    return std::uint64_t{block.work_group} * block.items;
   };
-  EXPECT_EQ(items(9'216, 3), 9u);
-  EXPECT_EQ(items(9'217, 3), 19u);
-  EXPECT_EQ(items(19'456, 1'000), 19u);
-  EXPECT_EQ(items(19'457, 1'000), 9u);
-  EXPECT_EQ(items(130'000, 10), 19u);
-  EXPECT_EQ(items(130'000, 1), 9u);
+  EXPECT_EQ(capacity(4'608, 3), 4'608u);
+  EXPECT_EQ(capacity(4'608, 600), 9'216u) << "a work-item for each segment";
+  EXPECT_EQ(capacity(4'609, 3), 9'216u);
+  EXPECT_EQ(capacity(9'217, 3), 19'456u);
+  EXPECT_EQ(capacity(19'456, 1'000), 19'456u);
+  EXPECT_EQ(capacity(19'457, 10), 4'608u);
+  EXPECT_EQ(capacity(19'457, 1'000), 9'216u) << "a work-item for each segment";
+  EXPECT_EQ(capacity(131'072, 64), 4'608u);
+  EXPECT_EQ(capacity(131'072, 16), 9'216u);
+  EXPECT_EQ(capacity(130'000, 10), 19'456u);
+  EXPECT_EQ(capacity(130'000, 1), 9'216u);
 }
 
 TEST(SmallShape, RowsThatFitNeedNoMerge) {

@@ -9,6 +9,7 @@
 // record, the records before it. Then pairs of sorted runs are merged by binary search.
 
 PARAMETER(WG)           // work-items of a work-group
+PARAMETER(RESIDENT)     // work-groups that share a compute unit
 PARAMETER(SHORT)        // the most records of a short segment; at least a share
 PARAMETER(SHORT_ITEMS)  // records of short segments for each work-item
 PARAMETER(WHOLE)        // the most records of a segment that is one piece
@@ -256,7 +257,7 @@ INLINE u32 first_piece(u32 begin, u32 end, u32 from) {
 //   offsets, length  in: where segments begin; see OFFSET
 //   share          records of each work-group, at most SHORT
 //   begin_bit, rank_mask  parameters of RANK
-KERNEL(WG)
+KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                           GLOBAL ukey_t* keys_spare, GLOBAL const value_t* values_in,
                           GLOBAL value_t* values_out, GLOBAL value_t* values_spare,
@@ -344,7 +345,7 @@ INLINE u32 records_before(LOCAL const ukey_t* ranks, u32 count, u32 piece, u32 o
 
 //   keys_spare, values_spare  in: the sorted pieces
 //   keys_out, values_out      out: the merged segments
-KERNEL(WG)
+KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const value_t* values_spare,
                            GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
                            GLOBAL const offset_t* offsets, u32 length, u32 segments, u32 n,

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
+#include <vector>
 
 #include "embedded.hpp"
 
@@ -19,9 +21,11 @@ constexpr unsigned least_share = 64;  // records of a work-group
 // Short segments have up to 512 records or, if a share is larger, up to 1024. Bins sort longer ones
 // in less time.
 constexpr std::uint64_t short_most = 512, short_most_if_many = 1024;
-// Records of a piece for each work-item. The larger number serves segments that do not fit
-// otherwise; its kernel is longer.
-constexpr unsigned few_items = 9, many_items = 19;
+// Sorts of pieces, from the fastest to the one for the longest segments.
+struct PieceSort {
+  unsigned work_group, items;  // work-items; records of each
+};
+constexpr std::array piece_sorts{PieceSort{512, 9}, PieceSort{1024, 9}, PieceSort{1024, 19}};
 constexpr std::uint64_t alignment_gaps = 64;
 
 // Bytes of shorts_t in segmented_small.cl with so many records.
@@ -36,18 +40,23 @@ std::uint64_t shorts_bytes(const Problem& p, const Capabilities& device, unsigne
 // Bytes of found_t.
 std::uint64_t found_bytes(unsigned work_group) { return 4 * (work_group + 9) + alignment_gaps; }
 
-// Bytes that remain in local memory beside found_t. Emulated sub-groups need a word for each
-// work-item.
-std::uint64_t available_bytes(const Capabilities& device, unsigned work_group) {
-  const std::uint64_t others = found_bytes(work_group) + 4 * work_group;
-  return device.local_struct > others ? device.local_struct - others : 0;
+// Local memory of each of `resident` work-groups that share a compute unit. Emulated sub-groups
+// need a word for each work-item.
+std::uint64_t available_bytes(const Capabilities& device, unsigned work_group, unsigned resident) {
+  const std::uint64_t of_one = device.local_struct / resident,
+                      others = 4 * work_group + (resident > 1 ? 1024 : 0);
+  return of_one > others ? of_one - others : 0;
 }
 
 // Returns the sort of pieces; none if local memory does not hold them.
 std::optional<Block> piece_block(const Problem& p, const Capabilities& device, unsigned work_group,
                                  unsigned items) {
   auto block = make_block(p, device, work_group, items, false);
-  if (block && block->bytes > available_bytes(device, work_group)) return {};
+  if (!block) return {};
+  const std::uint64_t bytes = block->bytes + found_bytes(work_group);
+  while (block->resident > 1 && bytes > available_bytes(device, work_group, block->resident))
+    --block->resident;
+  if (bytes > available_bytes(device, work_group, block->resident)) return {};
   return block;
 }
 
@@ -55,21 +64,33 @@ std::optional<Block> piece_block(const Problem& p, const Capabilities& device, u
 unsigned work_group_for(const Problem& p, const Capabilities& device) {
   const unsigned least = std::max(device.sub_group_size, 32u);
   unsigned work_group = std::bit_floor(std::min(device.max_work_group, 1024u));
-  while (work_group >= least && !piece_block(p, device, work_group, few_items)) work_group /= 2;
+  while (work_group >= least && !piece_block(p, device, work_group, piece_sorts[0].items))
+    work_group /= 2;
   return work_group >= least ? work_group : 0;
 }
 
-// Returns the sort of pieces. It has many items if that avoids pieces: if it can sort all records
-// at once, or segments of average length.
-Block choose_block(const Problem& p, const Capabilities& device, unsigned work_group,
+std::uint64_t capacity(const Block& block) { return std::uint64_t{block.work_group} * block.items; }
+
+// Returns the fastest sort of pieces of `piece` records. If that is 0, the fastest that sorts all
+// records at once, so that nothing is merged; or else segments somewhat longer than the average.
+Block choose_block(const Problem& p, const Capabilities& device, unsigned largest_work_group,
                    std::uint64_t piece) {
-  const std::uint64_t few = std::uint64_t{work_group} * few_items,
-                      many = std::uint64_t{work_group} * many_items, average = p.count / p.segments;
-  const bool avoids_pieces =
-      (p.count > few && p.count <= many) || (average > few && average <= many);
-  const auto large = piece_block(p, device, work_group, many_items);
-  if (large && (piece == 0 ? avoids_pieces : piece > few)) return *large;
-  return *piece_block(p, device, work_group, few_items);
+  std::vector<Block> blocks;
+  for (const auto [work_group, items] : piece_sorts)
+    if (const auto block = piece_block(p, device, std::min(work_group, largest_work_group), items))
+      blocks.push_back(*block);
+  const bool one_fits_all = p.count <= capacity(blocks.back());
+  const auto is_enough = [&](const Block& block) {
+    if (piece != 0) return piece <= capacity(block);
+    const bool is_largest = block.work_group == largest_work_group;
+    // find_segments in segmented_small.cl needs one step if there is a work-item for each segment.
+    if (!is_largest && p.segments > block.work_group) return false;
+    if (one_fits_all) return p.count <= capacity(block);
+    return p.count / p.segments <= (is_largest ? capacity(block) : capacity(block) * 2 / 3);
+  };
+  for (const auto& block : blocks)
+    if (is_enough(block)) return block;
+  return blocks[std::min<std::size_t>(1, blocks.size() - 1)];  // segments have several pieces
 }
 
 // find_segments in segmented_small.cl takes a sample for each work-item, and then a work-item for
@@ -79,13 +100,13 @@ std::uint64_t segments_found(const Problem& p, const Capabilities& device) {
   return std::min(most_segments, samples * samples);
 }
 
-// Chooses the members from short_most to short_items, and from together on, except gathers. The
-// shape has the others.
+// Chooses short segments, the share, and local memory for shape.block and shape.piece.
 void choose_share(const Problem& p, const Capabilities& device, SmallShape& shape) {
-  const unsigned work_group = shape.block.work_group;
-  const std::uint64_t even_share =
-      std::max<std::uint64_t>(ceil_div(p.count, std::max(device.compute_units, 1u)), least_share);
-  const std::uint64_t available = available_bytes(device, work_group);
+  const unsigned work_group = shape.block.work_group, resident = shape.block.resident;
+  const std::uint64_t even_share = std::max<std::uint64_t>(
+      ceil_div(p.count, resident * std::max(device.compute_units, 1u)), least_share);
+  const std::uint64_t available =
+      available_bytes(device, work_group, resident) - found_bytes(work_group);
   std::uint64_t most = even_share <= short_most ? short_most : short_most_if_many;
   for (most = std::min<std::uint64_t>(most, shape.piece);; most /= 2) {
     shape.share = std::min(even_share, most);
@@ -188,6 +209,7 @@ kernels::Defines SmallShape::defines(const Problem& problem) const {
       .set("GATHERS", int{gathers})
       .local_struct("segmented_small_memory_t", bytes);
   block.set(d);
+  d.resident(block.resident, block.work_group);
   return d;
 }
 
@@ -212,13 +234,13 @@ SmallShape make_small_shape(const Problem& problem, const Capabilities& device,
   const auto piece = static_cast<unsigned>(given.number("piece", 0));
   SmallShape shape{.block = choose_block(problem, device, work_group, piece),
                    .gathers = composite(problem)};
-  const unsigned capacity = work_group * shape.block.items;
+  const auto most = static_cast<unsigned>(capacity(shape.block));
   if (piece != 0 && !std::has_single_bit(piece))
     refuse(fmt::format("piece={} is not a power of two", piece));
-  if (piece > capacity)
-    refuse(fmt::format("piece={} is more than the {} records that local memory holds", piece,
-                       capacity));
-  shape.whole = piece != 0 ? piece : capacity;
+  if (piece > most)
+    refuse(
+        fmt::format("piece={} is more than the {} records that local memory holds", piece, most));
+  shape.whole = piece != 0 ? piece : most;
   shape.piece = std::bit_floor(shape.whole);
   choose_share(problem, device, shape);
   return shape;
