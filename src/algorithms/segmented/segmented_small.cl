@@ -2,7 +2,7 @@
 // than WHOLE records. Each work-group has a share of the records, and sorts the short segments and
 // the pieces that begin in it. A piece is a longer segment of up to WHOLE records, or PIECE
 // consecutive records of a still longer one. A piece is sorted by bins. The second launch merges
-// the pieces of each segment. offsets.cl and segmented_block_sort.cl come before this file.
+// the pieces of each segment. segmented_block_sort.cl comes before this file.
 //
 // Short segments are sorted all at once. A record's place in its segment is the number of records
 // of the segment that come before it. First, runs of RUN records are sorted by counting, for each
@@ -56,14 +56,24 @@ typedef struct {
 #define SEGMENT_BEGIN(word) ((word)&0xffffu)
 #define SEGMENT_COUNT(word) ((word) >> 16)
 
+// Where segments begin.
+typedef struct {
+  GLOBAL const u32* offsets;
+  u32 words;   // of an offset: 1 or 2, the lower one first; 0: there are no offsets
+  u32 length;  // records of each segment if there are no offsets
+  u32 segments, n;
+} segments_t;
+INLINE u32 segment_begin(segments_t all, u32 s) {
+  return all.words == 0 ? s * all.length : all.offsets[s * all.words];
+}
+
 // Stores in found[0] and found[1] the numbers of the segments that contain the records `first` and
 // `last`, and where they begin and end. Every work-item compares one sample of all segments, and
 // then, if there are more segments than samples, one segment near the sample. There are at most
 // WG * WG segments.
-INLINE void find_segments(LOCAL found_t* mine, GLOBAL const offset_t* offsets, u32 length,
-                          u32 segments, u32 n, u32 first, u32 last) {
-  const u32 t = local_id(), step = (segments + WG - 1) / WG;
-  const u32 begin = t * step < segments ? (u32)OFFSET(offsets, length, t * step) : n;
+INLINE void find_segments(LOCAL found_t* mine, segments_t all, u32 first, u32 last) {
+  const u32 t = local_id(), n = all.n, step = (all.segments + WG - 1) / WG;
+  const u32 begin = t * step < all.segments ? segment_begin(all, t * step) : n;
   mine->samples[t] = begin;
   if (t == 0) mine->samples[WG] = n;
   barrier_local();
@@ -83,9 +93,9 @@ INLINE void find_segments(LOCAL found_t* mine, GLOBAL const offset_t* offsets, u
     UNROLL
     for (u32 i = 0; i < 2; ++i) {
       const u32 record = i == 0 ? first : last, s = mine->near[i] + t;
-      const u32 is_there = t < step && s < segments ? 1 : 0;
-      const u32 here = is_there ? (u32)OFFSET(offsets, length, s) : n,
-                after = is_there ? (u32)OFFSET(offsets, length, s + 1) : n;
+      const u32 is_there = t < step && s < all.segments ? 1 : 0;
+      const u32 here = is_there ? segment_begin(all, s) : n,
+                after = is_there ? segment_begin(all, s + 1) : n;
       if (here <= record && record < after) {
         mine->found[i] = s;
         mine->begins[i] = here;
@@ -98,8 +108,8 @@ INLINE void find_segments(LOCAL found_t* mine, GLOBAL const offset_t* offsets, u
 
 // For each short segment among the work-group's `count` records from index `base` on, stores its
 // length in the note of its first record. They are among the segments `first` to `last`.
-INLINE void note_segments(LOCAL shorts_t* mine, GLOBAL const offset_t* offsets, u32 length,
-                          u32 first, u32 last, u32 base, u32 count) {
+INLINE void note_segments(LOCAL shorts_t* mine, segments_t all, u32 first, u32 last, u32 base,
+                          u32 count) {
   const u32 t = local_id();
   ROLLED
   for (u32 at = t; at < count; at += WG) mine->notes[at] = 0;
@@ -108,7 +118,7 @@ INLINE void note_segments(LOCAL shorts_t* mine, GLOBAL const offset_t* offsets, 
   u32 longest = 0;
   ROLLED
   for (u32 s = first + t; s <= last; s += WG) {
-    const u32 begin = (u32)OFFSET(offsets, length, s), end = (u32)OFFSET(offsets, length, s + 1);
+    const u32 begin = segment_begin(all, s), end = segment_begin(all, s + 1);
     if (begin >= base && begin < base + count && begin < end) {
       mine->notes[begin - base] = end - begin;
       longest = max(longest, end - begin);
@@ -224,17 +234,17 @@ INLINE void store_shorts(LOCAL const shorts_t* mine, u32 side, u32 base, u32 cou
 
 // Sorts the short segments that begin in the share: `count` records from index `base` on. They are
 // among the segments `first` to `last`. A barrier must follow.
-INLINE void sort_shorts(LOCAL shorts_t* mine, u32 base, u32 count, u32 first, u32 last,
-                        GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                        GLOBAL const offset_t* offsets, u32 length, u32 begin_bit, u64 rank_mask) {
+INLINE void sort_shorts(LOCAL shorts_t* mine, segments_t all, u32 base, u32 count, u32 first,
+                        u32 last, GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
+                        GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
+                        u64 rank_mask) {
   const u32 t = local_id();
   // Load the keys, and meanwhile the segments' lengths.
   ukey_t key[SHORT_ITEMS];
   UNROLL
   for (u32 i = 0; i < SHORT_ITEMS; ++i)
     if (i * WG + t < count) key[i] = keys_in[base + i * WG + t];
-  note_segments(mine, offsets, length, first, last, base, count);
+  note_segments(mine, all, first, last, base, count);
   UNROLL
   for (u32 i = 0; i < SHORT_ITEMS; ++i)
     if (i * WG + t < count) mine->ranks[i * WG + t] = RANK(key[i]);
@@ -254,20 +264,21 @@ INLINE u32 first_piece(u32 begin, u32 end, u32 from) {
 //   keys_in, values_in  in: n records
 //   keys_out, values_out  out: the sorted segments of up to WHOLE records; may be the input
 //   keys_spare, values_spare  out: the sorted pieces of longer segments
-//   offsets, length  in: where segments begin; see OFFSET
+//   offsets, words, length, segments, n  in: where segments begin; see segments_t
 //   share          records of each work-group, at most SHORT
 //   begin_bit, rank_mask  parameters of RANK
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                           GLOBAL ukey_t* keys_spare, GLOBAL const value_t* values_in,
                           GLOBAL value_t* values_out, GLOBAL value_t* values_spare,
-                          GLOBAL const offset_t* offsets, u32 length, u32 segments, u32 n,
+                          GLOBAL const u32* offsets, u32 words, u32 length, u32 segments, u32 n,
                           u32 share, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   LOCAL const found_t* found = &mine->found;
   const u32 from = group_id() * share, to = min(from + share, n);
-  find_segments(&mine->found, offsets, length, segments, n, from, to - 1);
+  const segments_t all = {offsets, words, length, segments, n};
+  find_segments(&mine->found, all, from, to - 1);
 
   // Short segments. A segment of more than SHORT records reaches beyond the share, in which only
   // the first one can have begun before.
@@ -277,8 +288,8 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u32 end = last_is_short ? found->ends[1] : found->begins[1];
   const u32 has_shorts = base < end ? 1 : 0;
   for (u32 once = 0; once < has_shorts; ++once) {
-    sort_shorts(&mine->as.shorts, base, end - base, found->found[0], found->found[1], keys_in,
-                keys_out, values_in, values_out, offsets, length, begin_bit, rank_mask);
+    sort_shorts(&mine->as.shorts, all, base, end - base, found->found[0], found->found[1], keys_in,
+                keys_out, values_in, values_out, begin_bit, rank_mask);
     barrier_local();
   }
 
@@ -348,13 +359,14 @@ INLINE u32 records_before(LOCAL const ukey_t* ranks, u32 count, u32 piece, u32 o
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const value_t* values_spare,
                            GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
-                           GLOBAL const offset_t* offsets, u32 length, u32 segments, u32 n,
+                           GLOBAL const u32* offsets, u32 words, u32 length, u32 segments, u32 n,
                            u32 share, u32 begin_bit, u64 rank_mask) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   LOCAL const found_t* found = &mine->found;
   LOCAL ukey_t* ranks = mine->as.ranks;
   const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
-  find_segments(&mine->found, offsets, length, segments, n, from, to - 1);
+  const segments_t all = {offsets, words, length, segments, n};
+  find_segments(&mine->found, all, from, to - 1);
   const u32 segments_here = found->found[0] == found->found[1] ? 1 : 2;
   ROLLED
   for (u32 s = 0; s < segments_here; ++s) {

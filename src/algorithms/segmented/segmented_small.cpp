@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "embedded.hpp"
@@ -26,6 +27,7 @@ struct PieceSort {
   unsigned work_group, items;  // work-items; records of each
 };
 constexpr std::array piece_sorts{PieceSort{512, 9}, PieceSort{1024, 9}, PieceSort{1024, 19}};
+constexpr PieceSort only_piece_sort{1024, 9};  // on devices without a compiler
 constexpr std::uint64_t alignment_gaps = 64;
 
 // Bytes of shorts_t in segmented_small.cl with so many records.
@@ -76,7 +78,8 @@ std::uint64_t capacity(const Block& block) { return std::uint64_t{block.work_gro
 Block choose_block(const Problem& p, const Capabilities& device, unsigned largest_work_group,
                    std::uint64_t piece) {
   std::vector<Block> blocks;
-  for (const auto [work_group, items] : piece_sorts)
+  for (const auto [work_group, items] :
+       device.compiles ? std::span(piece_sorts) : std::span(&only_piece_sort, 1))
     if (const auto block = piece_block(p, device, std::min(work_group, largest_work_group), items))
       blocks.push_back(*block);
   const bool one_fits_all = p.count <= capacity(blocks.back());
@@ -107,10 +110,11 @@ void choose_share(const Problem& p, const Capabilities& device, SmallShape& shap
       ceil_div(p.count, resident * std::max(device.compute_units, 1u)), least_share);
   const std::uint64_t available =
       available_bytes(device, work_group, resident) - found_bytes(work_group);
-  std::uint64_t most = even_share <= short_most ? short_most : short_most_if_many;
+  std::uint64_t most =
+      even_share <= short_most && device.compiles ? short_most : short_most_if_many;
   for (most = std::min<std::uint64_t>(most, shape.piece);; most /= 2) {
     shape.share = std::min(even_share, most);
-    shape.short_items = static_cast<unsigned>(ceil_div(most + shape.share, work_group));
+    shape.short_items = static_cast<unsigned>(ceil_div(2 * most, work_group));
     shape.bytes = shorts_bytes(p, device, work_group, work_group * shape.short_items);
     if (shape.bytes <= available) break;
   }
@@ -139,10 +143,10 @@ class SmallSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
-    module_ = kernels::build(
-        device, capabilities,
-        {offsets_cl, segmented_ranks_cl, bins_cl, segmented_block_sort_cl, segmented_small_cl},
-        shape_.defines(problem_));
+    module_ =
+        kernels::build(device, capabilities,
+                       {segmented_ranks_cl, bins_cl, segmented_block_sort_cl, segmented_small_cl},
+                       shape_.defines(problem_));
     sort_ = module_->kernel("segmented_small_sort");
     merge_ = module_->kernel("segmented_small_merge");
   }
@@ -154,7 +158,7 @@ class SmallSorter final : public Sorter {
     const Memory keys_spare = spare(keys_spare_), values_spare = spare(values_spare_);
     const std::uint64_t groups = ceil_div(problem_.count, shape_.share);
     const auto segments = static_cast<std::uint32_t>(problem_.segments),
-               n = static_cast<std::uint32_t>(problem_.count),
+               n = static_cast<std::uint32_t>(problem_.count), words = problem_.offset_bytes / 4,
                length = static_cast<std::uint32_t>(problem_.count / problem_.segments),
                share = static_cast<std::uint32_t>(shape_.share), begin_bit = problem_.begin_bit;
     const Arg sort_args[] = {{"keys_in", o.keys_in},
@@ -164,6 +168,7 @@ class SmallSorter final : public Sorter {
                              {"values_out", o.values_out},
                              {"values_spare", values_spare},
                              {"offsets", o.offsets},
+                             {"words", words},
                              {"length", length},
                              {"segments", segments},
                              {"n", n},
@@ -177,6 +182,7 @@ class SmallSorter final : public Sorter {
                               {"keys_out", o.keys_out},
                               {"values_out", o.values_out},
                               {"offsets", o.offsets},
+                              {"words", words},
                               {"length", length},
                               {"segments", segments},
                               {"n", n},
@@ -200,7 +206,6 @@ class SmallSorter final : public Sorter {
 kernels::Defines SmallShape::defines(const Problem& problem) const {
   kernels::Defines d;
   d.problem(radix_problem(problem))
-      .set("OFFSET_BITS", 8 * problem.offset_bytes)
       .set("SHORT", short_most)
       .set("SHORT_ITEMS", short_items)
       .set("WHOLE", whole)
