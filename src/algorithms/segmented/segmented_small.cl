@@ -13,15 +13,13 @@ PARAMETER(RESIDENT)     // work-groups that share a compute unit
 PARAMETER(SHORT)        // the most records of a short segment; at least a share
 PARAMETER(SHORT_ITEMS)  // records of short segments for each work-item
 PARAMETER(WHOLE)        // the most records of a segment that is one piece
-PARAMETER(PIECE)  // records of a piece of a longer segment: a power of two, at least SHORT, at most
-                  // WHOLE
-PARAMETER(TOGETHER)  // pieces in local memory at a time, when pieces are merged
-PARAMETER(GATHERS)   // 1: a record consists of more than the compared bits of its key
+PARAMETER(PIECE)        // records of a piece of a longer segment: a power of two, SHORT to WHOLE
+PARAMETER(TOGETHER)     // pieces in local memory at a time, when pieces are merged
+PARAMETER(GATHERS)      // 1: a record consists of more than the compared bits of its key
 
-#define SHORT_CAPACITY \
-  (WG * SHORT_ITEMS)  // at least a share and SHORT: a segment that begins in a
-                      // share may end behind it
-#define RUN 16u       // records of a run that is sorted by counting
+// At least a share and SHORT: a segment that begins in a share may end behind it.
+#define SHORT_CAPACITY (WG * SHORT_ITEMS)
+#define RUN 16u  // records of a run that is sorted by counting
 #define RANK_LAST ((ukey_t)(~(ukey_t)0))
 
 // shorts_bytes() and found_bytes() in segmented_small.cpp compute the sizes.
@@ -280,8 +278,8 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const segments_t all = {offsets, words, length, segments, n};
   find_segments(&mine->found, all, from, to - 1);
 
-  // Short segments. A segment of more than SHORT records reaches beyond the share, in which only
-  // the first one can have begun before.
+  // Short segments. A longer segment does not fit the share. So it is the first one, if it begins
+  // before the share, or the last one.
   const u32 first_is_short = found->ends[0] - found->begins[0] <= SHORT ? 1 : 0,
             last_is_short = found->ends[1] - found->begins[1] <= SHORT ? 1 : 0;
   const u32 base = first_is_short && found->begins[0] >= from ? found->begins[0] : found->ends[0];
@@ -293,8 +291,8 @@ void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     barrier_local();
   }
 
-  // Pieces: a share is at most as long as a piece, so only one of each of these two segments can
-  // begin in it.
+  // Pieces. A share is at most as long as a piece. So at most one piece of each of the two segments
+  // begins in it.
   const u32 segments_here = found->found[0] == found->found[1] ? 1 : 2;
   ROLLED
   for (u32 s = 0; s < segments_here; ++s) {

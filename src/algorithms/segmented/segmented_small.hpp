@@ -10,15 +10,15 @@ namespace sortium::segmented {
 // The dimensions of segmented_small.cl's kernels: a pure function of the problem, the device's
 // capabilities and the caller's parameters.
 struct SmallShape {
-  Block block;                               // sorts a piece
-  unsigned short_most = 0, short_items = 0;  // records of a short segment at most, and of short
-                                             // segments for each work-item
-  unsigned whole = 0;                        // the most records of a segment that is one piece
-  unsigned piece = 0;       // records of the pieces from which longer segments are merged
-  unsigned together = 1;    // pieces in local memory at a time, when pieces are merged
-  std::uint64_t share = 0;  // records of a work-group
-  bool gathers = false;     // records have more than the compared bits of their keys
-  std::uint64_t bytes = 0;  // size of segmented_small_memory_t
+  Block block;               // sorts a piece
+  unsigned short_most = 0;   // the most records of a short segment
+  unsigned short_items = 0;  // records of short segments for each work-item
+  unsigned whole = 0;        // the most records of a segment that is one piece
+  unsigned piece = 0;        // records of the pieces from which longer segments are merged
+  unsigned together = 1;     // pieces in local memory at a time, when pieces are merged
+  std::uint64_t share = 0;   // records of a work-group
+  bool gathers = false;      // records have more than the compared bits of their keys
+  std::uint64_t bytes = 0;   // size of segmented_small_memory_t
 
   // True if a segment may have several pieces, which must be merged.
   [[nodiscard]] bool merges(const Problem& problem) const {
