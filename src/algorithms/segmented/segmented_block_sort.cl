@@ -44,7 +44,7 @@ typedef struct {
   index_t scratch[2 * WG];
   u32 differ[2];    // bits in which records differ: lower and upper half
   u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
-  u32 crowded;      // not 0: a bin is crowded
+  u32 crowded;      // not 0: a bin is crowded; the items of the fullest one
   u32 unsorted;     // not 0: bins have not sorted the segment
   u32 tied;         // not 0: keys with different bits may tie
   u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
@@ -72,7 +72,7 @@ INLINE cells_t cells_of(u32 top) {
   return cells;
 }
 
-// Counts the items of each cell, and assigns bins to cells in proportion.
+// Counts the items of each cell, and assigns bins to cells in proportion. A barrier must follow.
 INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const sort_t* item,
                         u32 rows, u32 count) {
   STATIC_ASSERT(sizeof(mine->items) >= (CELLS + 1) * sizeof(u32), cells_need_more_items);
@@ -106,7 +106,6 @@ INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const so
     before += all;
   }
   if (t == 0) bins[CELLS] = BINS;
-  barrier_local();
 }
 
 // Returns an item's bin: its cell's bins divide the cell evenly.
@@ -127,8 +126,25 @@ INLINE void empty_bins(LOCAL segmented_memory_t* mine) {
   if (t == 0) mine->crowded = mine->unsorted = 0;
 }
 
-// Replaces each bin's count by the position where the bin begins. With positions no two items are
-// alike, so the items of a crowded bin are not sorted.
+// Work-item t scans words t * 4 * BIN_QUADS and up. They are in quads t, t + WG, ... of the local
+// memory, so that neighbouring work-items access neighbouring quads.
+#define SLOT_OF_WORD(word) \
+  (((word) / 4 % BIN_QUADS * WG + (word) / (4 * BIN_QUADS)) * 4 + (word) % 4)
+#define WORD_OF_SLOT(slot) ((slot) / 4 % WG * (4 * BIN_QUADS) + (slot) / 4 / WG * 4 + (slot) % 4)
+
+#define FULLER(two) max((two)&0xffffu, (two) >> 16)
+
+// Counts an item in its bin. Returns its place: the 2-byte index of the bin's count and, above it,
+// the item's rank in the bin.
+INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
+  const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
+  const u32 slot = SLOT_OF_WORD(word);
+  const u32 in_bin = local_add(&mine->bins[slot], 1u << 16 * upper) >> 16 * upper & 0xffff;
+  return 2 * slot + upper | in_bin << 16;
+}
+
+// Replaces each bin's count by the position where the bin begins. If a bin is crowded, sets
+// mine->crowded to the items of the fullest.
 INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   const u32 t = local_id();
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -136,38 +152,91 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   u32 of_all = 0, too_many = 0;
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {
-    quad[q] = quads[BIN_QUADS * t + q];
+    quad[q] = quads[q * WG + t];
     of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
     too_many |= ANY_TOO_MANY(quad[q]);
   }
-  if (too_many) local_or(COMPOSITE ? &mine->unsorted : &mine->crowded, 1u);
+  if (too_many) {
+    u32 fullest = 0;
+    UNROLL
+    for (u32 q = 0; q < BIN_QUADS; ++q)
+      fullest = max(fullest, max(max(FULLER(quad[q].x), FULLER(quad[q].y)),
+                                 max(FULLER(quad[q].z), FULLER(quad[q].w))));
+    local_max(&mine->crowded, fullest);
+  }
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
   at_bin += (u32)all << 16;  // the upper half of the bins begins where the lower half ends
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {
     START_BINS(quad[q])
-    quads[BIN_QUADS * t + q] = quad[q];
+    quads[q * WG + t] = quad[q];
   }
   barrier_local();
 }
 
-// Counts an item in its bin. Returns its place: the 2-byte index of the bin's count and, above it,
-// the item's rank in the bin.
-INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
-  const u32 word = bin & (BINS / 2 - 1), upper = bin >> (LOG_BINS - 1) & 1;
-  const u32 in_bin = local_add(&mine->bins[word], 1u << 16 * upper) >> 16 * upper & 0xffff;
-  return 2 * word + upper | in_bin << 16;
+// If bins have at most COUNTED items, crowded ones are sorted by counting. That needs a word for each
+// item in the memory of the bins.
+#define COUNTS (BIN_SHARE / 2 >= ITEMS)
+#define COUNTED (COUNTS ? 128u : 0u)
+#if COUNTS
+// Returns the position where the bin of `place` ends.
+INLINE u32 end_of_bin(LOCAL const u16* starts_of_bins, u32 place, u32 count) {
+  const u32 word = WORD_OF_SLOT((place & 0xffff) / 2), upper = place & 1;
+  const u32 next = (word + 1) & (BINS / 2 - 1), is_last = next == 0 ? 1 : 0;
+  return is_last & upper ? count : starts_of_bins[2 * SLOT_OF_WORD(next) + (upper | is_last)];
 }
 
-// Sorts the work-group's items into mine->items by the bins that they have entered: the first
-// `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not sort
-// them. Items past the end keep their places. A barrier must follow.
-INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32* place, u32 rows,
-                         u32 wanted) {
+// Sorts the items of each bin, which are in the bin's part of mine->items, by counting for each item
+// the bin's items that come before it. A barrier must come before it, and one must follow.
+INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
+                          u32 count) {
+  const u32 t = local_id();
+  LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
+  // An item's word: where its bin begins, the number of the bin's items, and the item's rank.
+  STATIC_ASSERT(CAPACITY <= 0x10000 && COUNTED < 0x100, a_word_is_too_short);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) {
+      const u32 begin = starts_of_bins[place[i] & 0xffff];
+      const u32 end = end_of_bin(starts_of_bins, place[i], count);
+      place[i] = begin | (end - begin) << 16 | place[i] >> 16 << 24;
+    }
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) mine->bins[(place[i] & 0xffff) + (place[i] >> 24)] = place[i];
+  barrier_local();
+  // Neighbouring work-items count for neighbouring items, so they read the same bins.
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) {
+      const u32 at = i * WG + t, begin = mine->bins[at] & 0xffff;
+      const u32 end = begin + (mine->bins[at] >> 16 & 0xff);
+      item[i] = mine->items[at];
+      place[i] = begin;
+      for (u32 k = begin; k < at; ++k) place[i] += mine->items[k] <= item[i] ? 1u : 0u;
+      for (u32 k = at + 1; k < end; ++k) place[i] += mine->items[k] < item[i] ? 1u : 0u;
+    }
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) mine->items[place[i]] = item[i];
+  if (t == 0) mine->unsorted = 0;
+}
+#endif
+
+// Sorts the work-group's `count` items into mine->items by the bins that they have entered: the
+// first `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not
+// sort them. Items past the end keep their places. A barrier must follow.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
+                         u32 count, u32 wanted) {
   const u32 t = local_id();
   barrier_local();
   start_bins(mine);
+  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
+  const u32 crowded = mine->crowded;
+  wanted = crowded != 0 ? count : wanted;
 
   LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
   UNROLL
@@ -178,29 +247,34 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, const u32
   barrier_local();
 
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
-  // boundary to the previous work-item, for bins that extend over it.
+  // boundary to the previous work-item, for bins that extend over it. With positions no two items
+  // are alike, so this does not sort crowded bins.
   LOCAL sort_t* own = mine->items + t * ITEMS;
-  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
-  wanted = mine->crowded ? (u32)CAPACITY : wanted;
-  const u32 is_wanted = t * ITEMS < wanted + SIDE ? 1 : 0;
-  if (mine->unsorted == 0 && is_wanted) SORT_NEIGHBOURS(item, own)
+  const u32 sorts = (COMPOSITE && crowded != 0) || t * ITEMS >= wanted + SIDE ? 0 : 1;
+  if (sorts) SORT_NEIGHBOURS(item, own)
   barrier_local();
-  if (mine->unsorted == 0 && is_wanted && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+  if (sorts && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 
+  const u32 checks = crowded != 0 ? 1 : 0;
+  for (u32 once = 0; once < checks; ++once) {
+    barrier_local();
+    u32 wrong = COMPOSITE;
 #if !COMPOSITE
-  // A crowded bin is sorted if its items are alike.
-  barrier_local();
-  if (mine->crowded) {
-    u32 wrong = 0;
+    // A crowded bin is sorted if its items are alike.
     for (u32 i = 0; i < ITEMS; ++i)
-      wrong |= t * ITEMS + i + 1 < min(wanted, (u32)CAPACITY) && own[i] > own[i + 1] ? 1u : 0u;
-    if (wrong) local_or(&mine->unsorted, 1u);
-  }
+      wrong |= t * ITEMS + i + 1 < wanted && own[i] > own[i + 1] ? 1u : 0u;
 #endif
+    if (wrong) local_or(&mine->unsorted, 1u);
+    barrier_local();
+#if COUNTS
+    const u32 counts = mine->unsorted && crowded <= COUNTED ? 1 : 0;
+    for (u32 again = 0; again < counts; ++again) count_in_bins(mine, item, place, rows, count);
+#endif
+  }
 }
 
-// Sorts mine->items by bins as sort_in_bins does, unless with positions many keys are alike: they
-// would crowd the bins of cells. Not inline, so the integers' sort by leading bits does not pay for
+// Sorts mine->items by bins as sort_in_bins does, unless many keys are alike with positions and
+// crowded bins are not sorted. Not inline, so the integers' sort by leading bits does not pay for
 // its registers.
 #if USES_CELLS
 OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 wanted,
@@ -211,7 +285,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
   u32 tries = 1;
-#if COMPOSITE
+#if COMPOSITE && !COUNTS
   u32 alike = 0;
   for (u32 next = t + 1; next <= t + 8 && next < min(count, (u32)WG); ++next)
     alike += mine->items[next] >> POSITION_BITS == item[0] >> POSITION_BITS ? 1u : 0u;
@@ -221,7 +295,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
   barrier_local();
   tries = !by_cells || mine->alike * 32 < WG ? 1 : 0;
 #endif
-  barrier_local();
+  barrier_local();  // the items may be overwritten, and all have read `unsorted`
   for (u32 once = 0; once < tries; ++once) {
     empty_bins(mine);
     cells_t cells = cells_of(top);
@@ -236,7 +310,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
         place[i] = enter_bin(
             mine, by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift));
     }
-    sort_in_bins(mine, item, place, rows, wanted);
+    sort_in_bins(mine, item, place, rows, count, wanted);
   }
 }
 #endif
@@ -444,11 +518,11 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
   barrier_local();
   differ = ored_bits(mine->differ);
 #if EQUAL && UNTIED_FLOATS
-  const u32 to_sort = mine->tied ? (u32)CAPACITY : wanted;  // restore_tied needs all in order
+  const u32 to_sort = mine->tied ? count : wanted;  // restore_tied needs all in order
 #elif EQUAL && !DROPS
   const u32 to_sort = wanted;
 #else
-  const u32 to_sort = CAPACITY;
+  const u32 to_sort = count;
 #endif
   const u32 open = differ != 0 ? highest_bit(differ) + 1 : 0;
 #if DROPS
@@ -481,7 +555,7 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
       place[i] = enter_bin(mine, (u32)(item[i] >> shift));
     }
   }
-  sort_in_bins(mine, item, place, rows, to_sort);
+  sort_in_bins(mine, item, place, rows, count, to_sort);
 #endif
 #if USES_CELLS
   // The keys of a part of a long segment share leading bits, so its bins may be even without
@@ -489,7 +563,6 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
   for (u32 by_cells = KEY_FLOAT && is_part ? 0 : 1; by_cells < 2; ++by_cells) {
     barrier_local();
     const u32 tries = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
-    barrier_local();
     for (u32 once = 0; once < tries; ++once)
       sort_items_in_bins(mine, rows, count, to_sort, shift, top, by_cells);
   }

@@ -10,6 +10,7 @@
 
 PARAMETER(WG)           // work-items of a work-group
 PARAMETER(RESIDENT)     // work-groups that share a compute unit
+PARAMETER(SAMPLES)      // segments that each work-item samples at once
 PARAMETER(SHORT)        // the most records of a short segment; at least a share
 PARAMETER(SHORT_ITEMS)  // records of short segments for each work-item
 PARAMETER(WHOLE)        // the most records of a segment that is one piece
@@ -36,7 +37,7 @@ typedef struct {
   u32 longest;  // records of the longest segment
 } shorts_t;
 typedef struct {
-  u32 samples[WG + 1];
+  u32 samples[SAMPLES * WG + 1];
   u32 near[2];
   u32 found[2], begins[2], ends[2];  // two segments: their numbers, and where they begin and end
 } found_t;
@@ -66,23 +67,31 @@ INLINE u32 segment_begin(segments_t all, u32 s) {
 }
 
 // Stores in found[0] and found[1] the numbers of the segments that contain the records `first` and
-// `last`, and where they begin and end. Every work-item compares one sample of all segments, and
-// then, if there are more segments than samples, one segment near the sample. There are at most
-// WG * WG segments.
+// `last`, and where they begin and end. Every work-item compares samples of all segments, and then,
+// if there are more segments than samples, one segment near a sample. There are at most
+// SAMPLES * WG * WG segments.
 INLINE void find_segments(LOCAL found_t* mine, segments_t all, u32 first, u32 last) {
-  const u32 t = local_id(), n = all.n, step = (all.segments + WG - 1) / WG;
-  const u32 begin = t * step < all.segments ? segment_begin(all, t * step) : n;
-  mine->samples[t] = begin;
-  if (t == 0) mine->samples[WG] = n;
-  barrier_local();
-  const u32 next = mine->samples[t + 1];
+  const u32 t = local_id(), n = all.n, step = (all.segments + SAMPLES * WG - 1) / (SAMPLES * WG);
+  u32 begin[SAMPLES];
   UNROLL
-  for (u32 i = 0; i < 2; ++i) {
-    const u32 record = i == 0 ? first : last;
-    if (begin <= record && record < next) {
-      mine->near[i] = mine->found[i] = t * step;
-      mine->begins[i] = begin;
-      mine->ends[i] = next;
+  for (u32 k = 0; k < SAMPLES; ++k) {
+    const u32 s = (k * WG + t) * step;
+    begin[k] = s < all.segments ? segment_begin(all, s) : n;
+    mine->samples[k * WG + t] = begin[k];
+  }
+  if (t == 0) mine->samples[SAMPLES * WG] = n;
+  barrier_local();
+  UNROLL
+  for (u32 k = 0; k < SAMPLES; ++k) {
+    const u32 next = mine->samples[k * WG + t + 1];
+    UNROLL
+    for (u32 i = 0; i < 2; ++i) {
+      const u32 record = i == 0 ? first : last;
+      if (begin[k] <= record && record < next) {
+        mine->near[i] = mine->found[i] = (k * WG + t) * step;
+        mine->begins[i] = begin[k];
+        mine->ends[i] = next;
+      }
     }
   }
   barrier_local();

@@ -19,9 +19,8 @@ constexpr std::uint64_t most_records = std::uint64_t{1} << 17;
 // A work-group reads the offsets of all segments that begin in its share, empty ones among them.
 constexpr std::uint64_t most_segments = std::uint64_t{1} << 17;
 constexpr unsigned least_share = 64;  // records of a work-group
-// Short segments have up to 512 records or, if a share is larger, up to 1024. Bins sort longer ones
-// in less time.
-constexpr std::uint64_t short_most = 512, short_most_if_many = 1024;
+constexpr std::uint64_t short_most = 1024;  // bins sort longer segments in less time
+constexpr unsigned samples_of_item = 2;     // offsets that a work-item samples at once
 // Sorts of pieces, from the fastest to the one for the longest segments.
 struct PieceSort {
   unsigned work_group, items;  // work-items; records of each
@@ -40,7 +39,9 @@ std::uint64_t shorts_bytes(const Problem& p, const Capabilities& device, unsigne
 }
 
 // Bytes of found_t.
-std::uint64_t found_bytes(unsigned work_group) { return 4 * (work_group + 9) + alignment_gaps; }
+std::uint64_t found_bytes(unsigned work_group) {
+  return 4 * (samples_of_item * work_group + 9) + alignment_gaps;
+}
 
 // Local memory of each of `resident` work-groups that share a compute unit. Emulated sub-groups
 // need a word for each work-item.
@@ -86,33 +87,38 @@ Block choose_block(const Problem& p, const Capabilities& device, unsigned larges
   const auto is_enough = [&](const Block& block) {
     if (piece != 0) return piece <= capacity(block);
     const bool is_largest = block.work_group == largest_work_group;
-    // find_segments in segmented_small.cl needs one step if there is a work-item for each segment.
-    if (!is_largest && p.segments > block.work_group) return false;
+    // find_segments in segmented_small.cl needs one step if there is a sample for each segment.
+    if (!is_largest && p.segments > samples_of_item * block.work_group) return false;
     if (one_fits_all) return p.count <= capacity(block);
-    return p.count / p.segments <= (is_largest ? capacity(block) : capacity(block) * 2 / 3);
+    const std::uint64_t average = p.count / p.segments;
+    // Short segments are sorted in less time if each record has its own work-item.
+    if (!is_largest && average > block.work_group && average <= short_most) return false;
+    return average <= (is_largest ? capacity(block) : capacity(block) * 2 / 3);
   };
   for (const auto& block : blocks)
     if (is_enough(block)) return block;
   return blocks[std::min<std::size_t>(1, blocks.size() - 1)];  // segments have several pieces
 }
 
-// find_segments in segmented_small.cl takes a sample for each work-item, and then a work-item for
-// each segment near the sample.
+// find_segments in segmented_small.cl takes samples, and then a work-item for each segment near a
+// sample.
 std::uint64_t segments_found(const Problem& p, const Capabilities& device) {
-  const std::uint64_t samples = work_group_for(p, device);
-  return std::min(most_segments, samples * samples);
+  const std::uint64_t work_group = work_group_for(p, device);
+  return std::min(most_segments, samples_of_item * work_group * work_group);
 }
 
-// Chooses short segments, the share, and local memory for shape.block and shape.piece.
+// Chooses short segments, the share, and local memory for shape.block and shape.piece. There is one
+// work-group for each compute unit, if shares may be so long: with several, some compute units would
+// have two segments while others have none.
 void choose_share(const Problem& p, const Capabilities& device, SmallShape& shape) {
-  const unsigned work_group = shape.block.work_group, resident = shape.block.resident;
+  const unsigned work_group = shape.block.work_group;
   const std::uint64_t even_share = std::max<std::uint64_t>(
-      ceil_div(p.count, resident * std::max(device.compute_units, 1u)), least_share);
+      ceil_div(p.count, std::max(device.compute_units, 1u)), least_share);
+  std::uint64_t most = std::min<std::uint64_t>(short_most, shape.piece);
+  if (even_share <= most) shape.block.resident = 1;
   const std::uint64_t available =
-      available_bytes(device, work_group, resident) - found_bytes(work_group);
-  std::uint64_t most =
-      even_share <= short_most && device.compiles ? short_most : short_most_if_many;
-  for (most = std::min<std::uint64_t>(most, shape.piece);; most /= 2) {
+      available_bytes(device, work_group, shape.block.resident) - found_bytes(work_group);
+  for (;; most /= 2) {
     shape.share = std::min(even_share, most);
     shape.short_items = static_cast<unsigned>(ceil_div(2 * most, work_group));
     shape.bytes = shorts_bytes(p, device, work_group, work_group * shape.short_items);
@@ -206,6 +212,7 @@ class SmallSorter final : public Sorter {
 kernels::Defines SmallShape::defines(const Problem& problem) const {
   kernels::Defines d;
   d.problem(radix_problem(problem))
+      .set("SAMPLES", samples_of_item)
       .set("SHORT", short_most)
       .set("SHORT_ITEMS", short_items)
       .set("WHOLE", whole)
