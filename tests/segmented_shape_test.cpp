@@ -225,12 +225,15 @@ TEST(SmallShape, WorkGroupsHoldAllRecordsOrSegmentsOfAverageLength) {
     return std::uint64_t{block.work_group} * block.items;
   };
   EXPECT_EQ(capacity(4'608, 3), 4'608u);
-  EXPECT_EQ(capacity(4'608, 600), 9'216u) << "a work-item for each segment";
+  EXPECT_EQ(capacity(4'608, 1'000), 4'608u);
+  EXPECT_EQ(capacity(4'608, 1'100), 9'216u) << "a sample for each segment";
   EXPECT_EQ(capacity(4'609, 3), 9'216u);
   EXPECT_EQ(capacity(9'217, 3), 19'456u);
   EXPECT_EQ(capacity(19'456, 1'000), 19'456u);
   EXPECT_EQ(capacity(19'457, 10), 4'608u);
-  EXPECT_EQ(capacity(19'457, 1'000), 9'216u) << "a work-item for each segment";
+  EXPECT_EQ(capacity(19'457, 1'100), 9'216u) << "a sample for each segment";
+  EXPECT_EQ(capacity(64 * 512, 64), 4'608u);
+  EXPECT_EQ(capacity(100 * 700, 100), 9'216u) << "a work-item for each record of a segment";
   EXPECT_EQ(capacity(131'072, 64), 4'608u);
   EXPECT_EQ(capacity(131'072, 16), 9'216u);
   EXPECT_EQ(capacity(130'000, 10), 19'456u);
@@ -270,12 +273,12 @@ TEST(SmallShape, LargeProblemsAreRefused) {
   }
 }
 
-// Each work-item takes one sample of the segments, and then one segment near it.
+// Each work-item takes two samples of the segments, and then one segment near a sample.
 TEST(SmallShape, FewWorkItemsFindFewerSegments) {
   auto device = gpu();
   device.max_work_group = 64;
   Problem p = small_problem(KeyType::u32);
-  p.segments = 64 * 64;
+  p.segments = 2 * 64 * 64;
   EXPECT_TRUE(is_small(p, device));
   ++p.segments;
   EXPECT_FALSE(is_small(p, device));

@@ -101,7 +101,9 @@ INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const so
   index_t before = 0, all;
   for (u32 base = 0; base < CELLS; base += WG) {
     const u32 c = base + t;
-    const u32 at = (u32)(before + wg_scan_add(mine->scratch, WG, c < CELLS ? bins[c] : 0, &all));
+    const u32 at =
+        (u32)(before + wg_scan_add(mine->scratch, WG < CELLS ? WG : CELLS, c < CELLS ? bins[c] : 0,
+                                   &all));
     if (c < CELLS) bins[c] = at * BINS / count;  // less than 2^31
     before += all;
   }
@@ -469,11 +471,24 @@ INLINE void store_segment(LOCAL segmented_memory_t* mine, GLOBAL const ukey_t* k
     if (i < sorted) keys_out[to + at] = key_of_order((ukey_t)mine->items[at]);
 #endif
   }
+#if VALUE_BYTES && FEW_ITEMS
+  // Registers can hold the values while the keys are moved.
+  value_t value[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = i * WG + t;
+    value[i] = 0;
+    if (i < rows) value[i] = values ? values[begin + at] : (value_t)(begin + at);
+  }
+#define VALUE_AT(i, at) value[i]
+#else
+#define VALUE_AT(i, at) (values ? values[begin + (at)] : (value_t)(begin + (at)))
+#endif
 #if GATHER_KEYS
   BRING(ukey_t, keys[begin + at], if (keys_out) keys_out[to + at])
 #endif
 #if VALUE_BYTES
-  BRING(value_t, values ? values[begin + at] : (value_t)(begin + at), values_out[to + at])
+  BRING(value_t, VALUE_AT(i, at), values_out[to + at])
 #endif
 }
 

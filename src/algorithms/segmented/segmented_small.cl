@@ -272,20 +272,26 @@ INLINE u32 first_piece(u32 begin, u32 end, u32 from) {
 //   keys_out, values_out  out: the sorted segments of up to WHOLE records; may be the input
 //   keys_spare, values_spare  out: the sorted pieces of longer segments
 //   offsets, words, length, segments, n  in: where segments begin; see segments_t
+//   edges          out: the work-group's begins[0], ends[0], begins[1] and ends[1] of found_t; may be
+//                  null
 //   share          records of each work-group, at most SHORT
 //   begin_bit, rank_mask  parameters of RANK
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                           GLOBAL ukey_t* keys_spare, GLOBAL const value_t* values_in,
                           GLOBAL value_t* values_out, GLOBAL value_t* values_spare,
-                          GLOBAL const u32* offsets, u32 words, u32 length, u32 segments, u32 n,
-                          u32 share, u32 begin_bit, u64 rank_mask) {
+                          GLOBAL u32* edges, GLOBAL const u32* offsets, u32 words, u32 length,
+                          u32 segments, u32 n, u32 share, u32 begin_bit, u64 rank_mask) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_small_memory_t, mine);
   LOCAL const found_t* found = &mine->found;
   const u32 from = group_id() * share, to = min(from + share, n);
   const segments_t all = {offsets, words, length, segments, n};
   find_segments(&mine->found, all, from, to - 1);
+  if (edges && local_id() < 2) {
+    edges[4 * group_id() + 2 * local_id()] = found->begins[local_id()];
+    edges[4 * group_id() + 2 * local_id() + 1] = found->ends[local_id()];
+  }
 
   // Short segments. A longer segment does not fit the share. So it is the first one, if it begins
   // before the share, or the last one.
@@ -363,21 +369,22 @@ INLINE u32 records_before(LOCAL const ukey_t* ranks, u32 count, u32 piece, u32 o
 
 //   keys_spare, values_spare  in: the sorted pieces
 //   keys_out, values_out      out: the merged segments
+//   edges, share, n           as above
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_small_merge(GLOBAL const ukey_t* keys_spare, GLOBAL const value_t* values_spare,
                            GLOBAL ukey_t* keys_out, GLOBAL value_t* values_out,
-                           GLOBAL const u32* offsets, u32 words, u32 length, u32 segments, u32 n,
-                           u32 share, u32 begin_bit, u64 rank_mask) {
+                           GLOBAL const u32* edges, u32 n, u32 share, u32 begin_bit,
+                           u64 rank_mask) {
   LOCAL_STRUCT(segmented_small_memory_t, mine);
-  LOCAL const found_t* found = &mine->found;
   LOCAL ukey_t* ranks = mine->as.ranks;
   const u32 t = local_id(), from = group_id() * share, to = min(from + share, n);
-  const segments_t all = {offsets, words, length, segments, n};
-  find_segments(&mine->found, all, from, to - 1);
-  const u32 segments_here = found->found[0] == found->found[1] ? 1 : 2;
+  GLOBAL const u32* edge = edges + 4 * group_id();
+  const u32 begins[2] = {edge[0], edge[2]}, ends[2] = {edge[1], edge[3]};
+  const u32 segments_here = begins[0] == begins[1] ? 1 : 2;
   ROLLED
   for (u32 s = 0; s < segments_here; ++s) {
-    const u32 begin = found->begins[s], records = found->ends[s] - begin;
+    const u32 begin = s == 0 ? begins[0] : begins[1];
+    const u32 records = (s == 0 ? ends[0] : ends[1]) - begin;
     if (records <= WHOLE) continue;
     const u32 first = max(begin, from) + t, last = min(begin + records, to);
     ukey_t rank[MERGE_ITEMS];

@@ -136,6 +136,7 @@ class SmallSorter final : public Sorter {
  public:
   SmallSorter(const Problem& problem, SmallShape shape) : problem_(problem), shape_(shape) {
     if (!shape_.merges(problem)) return;
+    edges_ = scratch_.add(16 * ceil_div(problem.count, shape_.share));
     keys_spare_ = scratch_.add(problem.count * info(problem.key).bytes);
     if (problem.payload != Payload::none)
       values_spare_ = scratch_.add(problem.count * problem.value_bytes);
@@ -161,7 +162,8 @@ class SmallSorter final : public Sorter {
     const auto spare = [&](const ScratchLayout::Slice& s) {
       return s.bytes == 0 ? Memory{} : s.in(o);
     };
-    const Memory keys_spare = spare(keys_spare_), values_spare = spare(values_spare_);
+    const Memory keys_spare = spare(keys_spare_), values_spare = spare(values_spare_),
+                 edges = spare(edges_);
     const std::uint64_t groups = ceil_div(problem_.count, shape_.share);
     const auto segments = static_cast<std::uint32_t>(problem_.segments),
                n = static_cast<std::uint32_t>(problem_.count), words = problem_.offset_bytes / 4,
@@ -173,6 +175,7 @@ class SmallSorter final : public Sorter {
                              {"values_in", o.values_in},
                              {"values_out", o.values_out},
                              {"values_spare", values_spare},
+                             {"edges", edges},
                              {"offsets", o.offsets},
                              {"words", words},
                              {"length", length},
@@ -187,10 +190,7 @@ class SmallSorter final : public Sorter {
                               {"values_spare", values_spare},
                               {"keys_out", o.keys_out},
                               {"values_out", o.values_out},
-                              {"offsets", o.offsets},
-                              {"words", words},
-                              {"length", length},
-                              {"segments", segments},
+                              {"edges", edges},
                               {"n", n},
                               {"share", share},
                               {"begin_bit", begin_bit},
@@ -202,7 +202,7 @@ class SmallSorter final : public Sorter {
   Problem problem_;
   SmallShape shape_;
   ScratchLayout scratch_;
-  ScratchLayout::Slice keys_spare_, values_spare_;
+  ScratchLayout::Slice keys_spare_, values_spare_, edges_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> sort_, merge_;
 };
