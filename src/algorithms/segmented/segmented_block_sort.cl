@@ -209,16 +209,22 @@ INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* pla
   for (u32 i = 0; i < ITEMS; ++i)
     if (i < rows) mine->bins[(place[i] & 0xffff) + (place[i] >> 24)] = place[i];
   barrier_local();
-  // Neighbouring work-items count for neighbouring items, so they read the same bins.
+  // Replace each word by the item's new place. Neighbouring work-items count for neighbouring items,
+  // so they read the same bins.
+  ROLLED
+  for (u32 at = t; at < count; at += WG) {
+    const u32 word = mine->bins[at], begin = word & 0xffff, end = begin + (word >> 16 & 0xff);
+    const sort_t own = mine->items[at];
+    u32 to = begin;
+    for (u32 k = begin; k < at; ++k) to += mine->items[k] <= own ? 1u : 0u;
+    for (u32 k = at + 1; k < end; ++k) to += mine->items[k] < own ? 1u : 0u;
+    mine->bins[at] = to;
+  }
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i < rows) {
-      const u32 at = i * WG + t, begin = mine->bins[at] & 0xffff;
-      const u32 end = begin + (mine->bins[at] >> 16 & 0xff);
-      item[i] = mine->items[at];
-      place[i] = begin;
-      for (u32 k = begin; k < at; ++k) place[i] += mine->items[k] <= item[i] ? 1u : 0u;
-      for (u32 k = at + 1; k < end; ++k) place[i] += mine->items[k] < item[i] ? 1u : 0u;
+      item[i] = mine->items[i * WG + t];
+      place[i] = mine->bins[i * WG + t];
     }
   barrier_local();
   UNROLL
