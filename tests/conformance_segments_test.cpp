@@ -266,6 +266,7 @@ TEST(SmallProblems, SortShortSegmentsAndPieces) {
     for (const auto d : {Distribution::numbers, Distribution::special, Distribution::few_distinct})
       add({.key = KeyType::f32}, d, lengths, length);
     add({.key = KeyType::u32, .payload = Payload::values}, Distribution::clusters, lengths, length);
+    add({.key = KeyType::f32, .payload = Payload::values}, Distribution::zipf, lengths, length);
     add({.key = KeyType::i32}, Distribution::few_distinct, lengths, length);
     if (builds_slowly()) return;
     add({.key = KeyType::f64,

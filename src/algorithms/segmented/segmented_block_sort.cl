@@ -1,7 +1,8 @@
 // A work-group sorts a segment that fits its local memory. Records are assigned to bins by the
 // highest bits in which they differ, or by cells: an exact count of 256 cells tells each cell's
 // share of the bins. Cells are for floats, except in a part of a long segment, and for a segment
-// whose bins are crowded otherwise. If bins are crowded with cells, too, radix passes sort the
+// whose bins are crowded otherwise. Crowded bins are sorted by counting if they have few enough
+// items and local memory allows. If bins remain crowded with cells, too, radix passes sort the
 // segment. No barrier is inside a condition, because compilers for CPUs cannot handle that; loops
 // that run 0 or 1 times replace conditions. segmented_ranks.cl and bins.cl come before this file.
 
@@ -17,6 +18,22 @@ PARAMETER(EQUAL)        // 1: all segments have the same length; only their firs
 
 #define BROUGHT_BYTES \
   (GATHER_KEYS && KEY_BITS / 8 > VALUE_BYTES ? KEY_BITS / 8 : VALUE_BYTES)  // see BRING
+
+// A loop over the rows of `count` records: row i has records i * WG to (i + 1) * WG - 1. Segments
+// of small problems often have few rows, so SURE_ROWS of them are followed by a branch around the
+// rest.
+#if FEW_ITEMS && !EQUAL && !LEAVES
+#define SURE_ROWS ((ITEMS + 1) / 2)
+#else
+#define SURE_ROWS ITEMS
+#endif
+#define IS_SHORT(count) (SURE_ROWS < ITEMS && (count) <= SURE_ROWS * WG)
+#define FOR_ROWS(i, count)                 \
+  UNROLL                                   \
+  for (u32 i = 0; i < ITEMS; ++i)          \
+    if (i == SURE_ROWS && IS_SHORT(count)) \
+      break;                               \
+    else
 
 // With COMPOSITE no two items are equal, so ties keep their order. The position in an item
 // identifies the record.
@@ -79,8 +96,7 @@ INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const so
   const u32 t = local_id();
   LOCAL u32* bins = BINS_OF_CELLS(mine);
   u32 lowest = ~0u, highest = 0;
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
+  FOR_ROWS(i, count) {
     const u32 window = WINDOW(item[i], *cells);
     lowest = i < rows ? min(lowest, window) : lowest;
     highest = i < rows ? max(highest, window) : highest;
@@ -92,8 +108,7 @@ INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const so
   cells->lowest = ~mine->extremes[0];
   const u32 span = mine->extremes[1] - cells->lowest;
   cells->stretch = 31 - highest_bit32(span | 1);
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
+  FOR_ROWS(i, count) {
     const u32 window = WINDOW(item[i], *cells) - cells->lowest;
     if (i < rows) local_add(&bins[window << cells->stretch >> (32 - LOG_CELLS)], 1u);
   }
@@ -101,9 +116,8 @@ INLINE void count_cells(LOCAL segmented_memory_t* mine, cells_t* cells, const so
   index_t before = 0, all;
   for (u32 base = 0; base < CELLS; base += WG) {
     const u32 c = base + t;
-    const u32 at =
-        (u32)(before + wg_scan_add(mine->scratch, WG < CELLS ? WG : CELLS, c < CELLS ? bins[c] : 0,
-                                   &all));
+    const u32 at = (u32)(before + wg_scan_add(mine->scratch, WG < CELLS ? WG : CELLS,
+                                              c < CELLS ? bins[c] : 0, &all));
     if (c < CELLS) bins[c] = at * BINS / count;  // less than 2^31
     before += all;
   }
@@ -177,8 +191,8 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   barrier_local();
 }
 
-// If bins have at most COUNTED items, crowded ones are sorted by counting. That needs a word for each
-// item in the memory of the bins.
+// If bins have at most COUNTED items, crowded ones are sorted by counting. That needs a word for
+// each item in the memory of the bins.
 #define COUNTS (BIN_SHARE / 2 >= ITEMS)
 #define COUNTED (COUNTS ? 128u : 0u)
 #if COUNTS
@@ -189,8 +203,8 @@ INLINE u32 end_of_bin(LOCAL const u16* starts_of_bins, u32 place, u32 count) {
   return is_last & upper ? count : starts_of_bins[2 * SLOT_OF_WORD(next) + (upper | is_last)];
 }
 
-// Sorts the items of each bin, which are in the bin's part of mine->items, by counting for each item
-// the bin's items that come before it. A barrier must come before it, and one must follow.
+// Sorts the items of each bin, which are in the bin's part of mine->items, by counting for each
+// item the bin's items that come before it. A barrier must come before it, and one must follow.
 INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
                           u32 count) {
   const u32 t = local_id();
@@ -209,8 +223,8 @@ INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* pla
   for (u32 i = 0; i < ITEMS; ++i)
     if (i < rows) mine->bins[(place[i] & 0xffff) + (place[i] >> 24)] = place[i];
   barrier_local();
-  // Replace each word by the item's new place. Neighbouring work-items count for neighbouring items,
-  // so they read the same bins.
+  // Replace each word by the item's new place. Neighbouring work-items count for neighbouring
+  // items, so they read the same bins.
   ROLLED
   for (u32 at = t; at < count; at += WG) {
     const u32 word = mine->bins[at], begin = word & 0xffff, end = begin + (word >> 16 & 0xff);
@@ -247,10 +261,13 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
   wanted = crowded != 0 ? count : wanted;
 
   LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
+  FOR_ROWS(i, count) {
     const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
     mine->items[i >= rows ? i * WG + t : to] = item[i];
+  }
+  if (IS_SHORT(count)) {
+    UNROLL
+    for (u32 i = SURE_ROWS; i < ITEMS; ++i) mine->items[i * WG + t] = SORT_LAST;
   }
   barrier_local();
 
@@ -290,8 +307,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
   KNOWN_LOCAL(mine);
   const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
   sort_t item[ITEMS];
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->items[i * WG + t];
+  FOR_ROWS(i, count) item[i] = mine->items[i * WG + t];
   u32 tries = 1;
 #if COMPOSITE && !COUNTS
   u32 alike = 0;
@@ -311,8 +327,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
     barrier_local();
     LOCAL const u32* bins_of_cells = BINS_OF_CELLS(mine);
     u32 place[ITEMS];
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
+    FOR_ROWS(i, count) {
       place[i] = 0;
       if (i < rows)
         place[i] = enter_bin(
@@ -516,8 +531,7 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
   ukey_t rank[ITEMS];
   ukey_t differ = 0;
   u32 ties = 0;
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
+  FOR_ROWS(i, count) {
     rank[i] = first;
     if (i < rows) {
       const ukey_t key = keys[begin + i * WG + t];
@@ -560,15 +574,13 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
 #endif
   const u32 shift = max(top, (u32)LOG_BINS) - LOG_BINS;
 #if KEY_FLOAT
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i)
-    mine->items[i * WG + t] = i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
+  FOR_ROWS(i, count)
+  mine->items[i * WG + t] = i < rows ? item_of(rank[i] & open_mask, drop, i * WG + t) : SORT_LAST;
   if (t == 0) mine->unsorted = 1;
 #else
   sort_t item[ITEMS];
   u32 place[ITEMS];
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
+  FOR_ROWS(i, count) {
     item[i] = SORT_LAST;
     place[i] = 0;
     if (i < rows) {

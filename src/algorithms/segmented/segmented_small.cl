@@ -272,7 +272,8 @@ INLINE u32 first_piece(u32 begin, u32 end, u32 from) {
 //   keys_out, values_out  out: the sorted segments of up to WHOLE records; may be the input
 //   keys_spare, values_spare  out: the sorted pieces of longer segments
 //   offsets, words, length, segments, n  in: where segments begin; see segments_t
-//   edges          out: the work-group's begins[0], ends[0], begins[1] and ends[1] of found_t; may be
+//   edges          out: the work-group's begins[0], ends[0], begins[1] and ends[1] of found_t; may
+//   be
 //                  null
 //   share          records of each work-group, at most SHORT
 //   begin_bit, rank_mask  parameters of RANK

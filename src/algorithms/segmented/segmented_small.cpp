@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t most_records = std::uint64_t{1} << 17;
 // A work-group reads the offsets of all segments that begin in its share, empty ones among them.
 constexpr std::uint64_t most_segments = std::uint64_t{1} << 17;
-constexpr unsigned least_share = 64;  // records of a work-group
+constexpr unsigned least_share = 64;        // records of a work-group
 constexpr std::uint64_t short_most = 1024;  // bins sort longer segments in less time
 constexpr unsigned samples_of_item = 2;     // offsets that a work-item samples at once
 // Sorts of pieces, from the fastest to the one for the longest segments.
@@ -108,12 +108,12 @@ std::uint64_t segments_found(const Problem& p, const Capabilities& device) {
 }
 
 // Chooses short segments, the share, and local memory for shape.block and shape.piece. There is one
-// work-group for each compute unit, if shares may be so long: with several, some compute units would
-// have two segments while others have none.
+// work-group for each compute unit, if shares may be so long: with several, some compute units
+// would have two segments while others have none.
 void choose_share(const Problem& p, const Capabilities& device, SmallShape& shape) {
   const unsigned work_group = shape.block.work_group;
-  const std::uint64_t even_share = std::max<std::uint64_t>(
-      ceil_div(p.count, std::max(device.compute_units, 1u)), least_share);
+  const std::uint64_t even_share =
+      std::max<std::uint64_t>(ceil_div(p.count, std::max(device.compute_units, 1u)), least_share);
   std::uint64_t most = std::min<std::uint64_t>(short_most, shape.piece);
   if (even_share <= most) shape.block.resident = 1;
   const std::uint64_t available =
