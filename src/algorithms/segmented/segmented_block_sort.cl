@@ -61,7 +61,7 @@ typedef struct {
   index_t scratch[2 * WG];
   u32 differ[2];    // bits in which records differ: lower and upper half
   u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
-  u32 crowded;      // not 0: a bin is crowded; the items of the fullest one
+  u32 crowded;      // not 0: a bin is crowded; with COUNTS, the items of the fullest one
   u32 unsorted;     // not 0: bins have not sorted the segment
   u32 tied;         // not 0: keys with different bits may tie
   u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
@@ -159,8 +159,13 @@ INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
   return 2 * slot + upper | in_bin << 16;
 }
 
+// If bins have at most COUNTED items, crowded ones are sorted by counting. That needs a word for
+// each item in the memory of the bins.
+#define COUNTS (BIN_SHARE / 2 >= ITEMS)
+#define COUNTED 128u
+
 // Replaces each bin's count by the position where the bin begins. If a bin is crowded, sets
-// mine->crowded to the items of the fullest.
+// mine->crowded: with COUNTS, to the items of the fullest bin.
 INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   const u32 t = local_id();
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -173,11 +178,13 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
     too_many |= ANY_TOO_MANY(quad[q]);
   }
   if (too_many) {
-    u32 fullest = 0;
+    u32 fullest = 1;
+#if COUNTS
     UNROLL
     for (u32 q = 0; q < BIN_QUADS; ++q)
       fullest = max(fullest, max(max(FULLER(quad[q].x), FULLER(quad[q].y)),
                                  max(FULLER(quad[q].z), FULLER(quad[q].w))));
+#endif
     local_max(&mine->crowded, fullest);
   }
   index_t all;
@@ -191,10 +198,6 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   barrier_local();
 }
 
-// If bins have at most COUNTED items, crowded ones are sorted by counting. That needs a word for
-// each item in the memory of the bins.
-#define COUNTS (BIN_SHARE / 2 >= ITEMS)
-#define COUNTED (COUNTS ? 128u : 0u)
 #if COUNTS
 // Returns the position where the bin of `place` ends.
 INLINE u32 end_of_bin(LOCAL const u16* starts_of_bins, u32 place, u32 count) {
