@@ -225,16 +225,32 @@ INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* pla
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i)
     if (i < rows) mine->bins[(place[i] & 0xffff) + (place[i] >> 24)] = place[i];
+  // Bins whose items are alike need no counting. The others get a mark, by where they begin.
+  LOCAL u32* marks = &mine->bins[CAPACITY];
+  STATIC_ASSERT(BIN_SHARE / 2 > ITEMS, marks_need_more_memory);
+  if (t < (CAPACITY + 31) / 32) marks[t] = COMPOSITE ? ~0u : 0;
   barrier_local();
+#if !COMPOSITE
+  ROLLED
+  for (u32 at = t; at < count; at += WG) {
+    const u32 begin = mine->bins[at] & 0xffff;
+    if (mine->items[at] != mine->items[begin]) local_or(&marks[begin / 32], 1u << begin % 32);
+  }
+  barrier_local();
+#endif
   // Replace each word by the item's new place. Neighbouring work-items count for neighbouring
-  // items, so they read the same bins.
+  // items, so they read the same bins. Eight loads at a time do not wait for one another.
   ROLLED
   for (u32 at = t; at < count; at += WG) {
     const u32 word = mine->bins[at], begin = word & 0xffff, end = begin + (word >> 16 & 0xff);
+    const u32 counts = marks[begin / 32] >> begin % 32 & 1;
     const sort_t own = mine->items[at];
-    u32 to = begin;
-    for (u32 k = begin; k < at; ++k) to += mine->items[k] <= own ? 1u : 0u;
-    for (u32 k = at + 1; k < end; ++k) to += mine->items[k] < own ? 1u : 0u;
+    u32 to = counts ? begin : at;
+    for (u32 base = begin; base < (counts ? end : begin); base += 8) UNROLL
+    for (u32 k = base; k < base + 8; ++k) {
+      const sort_t other = mine->items[min(k, end - 1)];
+      to += k < end && (other < own || (!COMPOSITE && k < at && other == own)) ? 1u : 0u;
+    }
     mine->bins[at] = to;
   }
   UNROLL
@@ -249,20 +265,57 @@ INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* pla
     if (i < rows) mine->items[place[i]] = item[i];
   if (t == 0) mine->unsorted = 0;
 }
+
+#if COMPOSITE
+// Enters the items in bins again, EXPECTED_BINS for each item. If all keys of a crowded bin are
+// alike, an item of it enters the one that its position in the segment lets expect; the items of
+// any other bin enter one bin together. Bins of keys that are alike and spread over the segment are
+// then no longer crowded. The items are in their bin's part of mine->items. A barrier must come
+// before it, and one must follow.
+#define EXPECTED_BINS (BINS / CAPACITY)
+INLINE void enter_by_position(LOCAL segmented_memory_t* mine, const sort_t* item, u32* place,
+                              u32 rows, u32 count) {
+  const u32 t = local_id();
+  LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
+  // One bit for each place where a bin begins: 1 if the bin is crowded and has different keys.
+  LOCAL u32* mixed = (LOCAL u32*)mine->scratch;
+  STATIC_ASSERT(CAPACITY <= 0x10000 && sizeof(mine->scratch) >= CAPACITY / 8, bits_need_memory);
+  if (t < (CAPACITY + 31) / 32) mixed[t] = 0;
+  barrier_local();
+  u32 bin[ITEMS];  // where the bin begins, and its items
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    bin[i] = 0;
+    if (i >= rows) continue;
+    const u32 begin = starts_of_bins[place[i] & 0xffff],
+              size = end_of_bin(starts_of_bins, place[i], count) - begin;
+    bin[i] = begin | size << 16;
+    if (size > BIN_MOST && mine->items[begin] >> POSITION_BITS != item[i] >> POSITION_BITS)
+      local_or(&mixed[begin / 32], 1u << begin % 32);
+  }
+  barrier_local();
+  empty_bins(mine);
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    if (i >= rows) continue;
+    const u32 begin = bin[i] & 0xffff, size = bin[i] >> 16;
+    const u32 is_mixed = mixed[begin / 32] >> begin % 32 & 1;
+    bin[i] = EXPECTED_BINS * begin;
+    if (size > BIN_MOST && !is_mixed) bin[i] += (i * WG + t) * (EXPECTED_BINS * size) / count;
+  }
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) place[i] = enter_bin(mine, bin[i]);
+}
+#endif
 #endif
 
-// Sorts the work-group's `count` items into mine->items by the bins that they have entered: the
-// first `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not
-// sort them. Items past the end keep their places. A barrier must follow.
-INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
-                         u32 count, u32 wanted) {
+// Moves the items into the order of their bins. Items past the end keep their places. Ends with a
+// barrier.
+INLINE void scatter_to_bins(LOCAL segmented_memory_t* mine, const sort_t* item, const u32* place,
+                            u32 rows, u32 count) {
   const u32 t = local_id();
-  barrier_local();
-  start_bins(mine);
-  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
-  const u32 crowded = mine->crowded;
-  wanted = crowded != 0 ? count : wanted;
-
   LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
   FOR_ROWS(i, count) {
     const u32 to = starts_of_bins[place[i] & 0xffff] + (place[i] >> 16);
@@ -273,6 +326,31 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
     for (u32 i = SURE_ROWS; i < ITEMS; ++i) mine->items[i * WG + t] = SORT_LAST;
   }
   barrier_local();
+}
+
+// Sorts the work-group's `count` items into mine->items by the bins that they have entered: the
+// first `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not
+// sort them. Items past the end keep their places. A barrier must follow.
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
+                         u32 count, u32 wanted) {
+  const u32 t = local_id();
+  barrier_local();
+  start_bins(mine);
+  // If a bin is crowded, sort and check all items: one of the first may lie anywhere in that bin.
+  u32 crowded = mine->crowded;
+  wanted = crowded != 0 ? count : wanted;
+  scatter_to_bins(mine, item, place, rows, count);
+  u32 counts = COUNTS && crowded <= COUNTED ? 1 : 0;
+#if COUNTS && COMPOSITE
+  for (u32 once = 0; once < (crowded != 0 ? 1u : 0u); ++once) {
+    enter_by_position(mine, item, place, rows, count);
+    barrier_local();
+    start_bins(mine);
+    crowded = mine->crowded;
+    counts = crowded <= COUNTED ? 1 : 0;
+    scatter_to_bins(mine, item, place, rows, count);
+  }
+#endif
 
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
   // boundary to the previous work-item, for bins that extend over it. With positions no two items
@@ -295,7 +373,7 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
     if (wrong) local_or(&mine->unsorted, 1u);
     barrier_local();
 #if COUNTS
-    const u32 counts = mine->unsorted && crowded <= COUNTED ? 1 : 0;
+    counts = mine->unsorted ? counts : 0;
     for (u32 again = 0; again < counts; ++again) count_in_bins(mine, item, place, rows, count);
 #endif
   }
