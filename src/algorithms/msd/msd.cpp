@@ -86,10 +86,7 @@ class MsdSorter final : public Sorter {
       most_ = scratch_.add(buckets * 4);
       if (shape_.lists_overfull()) list_ = scratch_.add((2 + 2 * buckets) * 4);
     }
-    if (shape_.equalizer.possible()) {
-      entries_ = scratch_.add(shape_.equalizer.global_bytes());
-      origins_ = scratch_.add(std::uint64_t{shape_.equalizer.buckets()} * 8);
-    }
+    if (shape_.equalizer.possible()) entries_ = scratch_.add(shape_.equalizer.global_bytes());
   }
 
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
@@ -300,7 +297,6 @@ class MsdSorter final : public Sorter {
                         {"back", gather_table(o)},
                         {"stretch", stretch(o)},
                         {"equalizer", of_equalizer(entries_, o)},
-                        {"origins", of_equalizer(origins_, o)},
                         {"map", of_map(map_, o)},
                         {"bounds", of_map(bounds_, o)},
                         {"most", of_map(most_, o)},
@@ -401,6 +397,7 @@ class MsdSorter final : public Sorter {
 
   void sort_equalized_buckets(Queue& queue, const Operands& o) const {
     const auto partitioned = passes_.buffers().pass(1, o);  // equalized keys have two digits
+    const Cleared at(problem_, shape_);
     const Arg args[] = {{"keys_in", partitioned.keys_out},
                         {"keys_out", o.keys_out},
                         {"values_in", partitioned.values_out},
@@ -408,7 +405,7 @@ class MsdSorter final : public Sorter {
                         {"starts", starts_.in(o)},
                         {"skewed", skewed_.in(o)},
                         {"equalizer", entries_.in(o)},
-                        {"origins", origins_.in(o)},
+                        {"origins", passes_.extension(o).slice(at.counts, at.counts_bytes)},
                         {"own", equalized_buckets_of_group}};
     const auto groups = ceil_div(shape_.equalizer.buckets(), equalized_buckets_of_group);
     queue.launch({*sort_local_equalized_, groups, shape_.local.work_group, args, "local"});
@@ -451,15 +448,14 @@ class MsdSorter final : public Sorter {
   CountShape count_shape_;  // for lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
-  ScratchLayout::Slice samples_;       // samples of the keys, which the count examines first
-  ScratchLayout::Slice skewed_;        // a word: 0 if the keys spread; see msd_count
-  ScratchLayout::Slice starts_;        // the index where each bucket begins, and the end
-  ScratchLayout::Slice tile_counts_;   // for short lists: the digit counts of each tile
-  ScratchLayout::Slice map_, bounds_;  // the map, and the first order of each mapped bucket
-  ScratchLayout::Slice most_;          // the most records of each mapped bucket
-  ScratchLayout::Slice list_;          // mapped buckets that have more
-  ScratchLayout::Slice entries_;       // from keys to equalized keys (equalize.cl)
-  ScratchLayout::Slice origins_;       // the first order and width of each bucket of equalized keys
+  ScratchLayout::Slice samples_;          // samples of the keys, which the count examines first
+  ScratchLayout::Slice skewed_;           // a word: 0 if the keys spread; see msd_count
+  ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
+  ScratchLayout::Slice tile_counts_;      // for short lists: the digit counts of each tile
+  ScratchLayout::Slice map_, bounds_;     // the map, and the first order of each mapped bucket
+  ScratchLayout::Slice most_;             // the most records of each mapped bucket
+  ScratchLayout::Slice list_;             // mapped buckets that have more
+  ScratchLayout::Slice entries_;          // from keys to equalized keys (equalize.cl)
   ScratchLayout::Slice spread_, gather_;  // tables from orders to spread orders and back
   std::shared_ptr<Module> aside_module_;  // the partition for lists with keys that are set aside
   std::unique_ptr<Kernel> partition_aside_;

@@ -372,7 +372,8 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 // show that the map does not spread the keys either, sets *skewed and counts nothing.
 //   keys          in: n keys
 //   samples       in: GATHERED * WG samples
-//   counts        work space: one word for each bucket, 0 at first
+//   counts        in and out: one word for each bucket, 0 at first. If keys are equalized, it
+//                 becomes the first order of each bucket plus half of its width
 //   skewed        in and out: 0 at first. Stays 0 if the keys spread by their leading bits.
 //                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped, or are equalized.
 //                 1 or a little more: keys do not spread. A bucket has more than `capacity` records
@@ -386,9 +387,6 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
 //   stretch       in and out, STRETCHES: STRETCH_WORDS words, 0 at first (stretch.cl)
 //   equalizer     out, if keys are equalized: EQUALIZER_HEAD + EQUALIZER_ENTRIES words
-//   (equalize.cl) origins       out, if keys are equalized: for each bucket its first order, and
-//   the log2 of its
-//                 width in orders
 //   map           out, if keys are mapped: MAP_WORDS words
 //   bounds        out, if keys are mapped: the first order of each bucket
 //   most          out, if keys are mapped: the most records that a local sort can sort of each
@@ -405,10 +403,10 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
                u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most, u32 lead_most,
                u32 coarse, u32 stretch_coarse, u32 equalized_crowd, GLOBAL u32* spread,
-               GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer, GLOBAL u32* origins,
-               GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list,
-               u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts, u32 capacity,
-               u32 mapped_capacity, GLOBAL u32* aside) {
+               GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer, GLOBAL u32* map,
+               GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list, u32 most_listed,
+               GLOBAL u32* done, GLOBAL u32* starts, u32 capacity, u32 mapped_capacity,
+               GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
@@ -435,7 +433,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   if (v.mapped) write_map(mine, v.window, mapped_capacity, map, bounds, most);
 #endif
 #if EQUALIZES
-  if (v.equalized) write_equalizer(mine, v.cells, equalizer, origins);
+  if (v.equalized && group_id() == 0) write_equalizer(mine, v.cells, equalizer);
 #endif
 #if STRETCHES
   if (v.stretched && group_id() == 0 && t == 0) store_stretch(stretch, v.stretch);
@@ -478,6 +476,8 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #if EQUALIZES
   if (v.equalized) {
     const u32 crowded = start_buckets(mine, sg, counts, starts, n, capacity, EQUALIZED_BUCKETS, 0);
+    barrier_all();  // all have read the counts
+    write_origins(mine, v.cells, counts);
     if (t == 0) *skewed = crowded ? 1 : VERDICT_MAPPED;
     return;
   }

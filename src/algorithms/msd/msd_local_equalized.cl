@@ -17,18 +17,22 @@ typedef struct {
   u32 pair;          // 1: two buckets
 } equalized_job_t;
 
+// Returns the log2 of the bucket's width. `origin` is the bucket's first order plus half of the
+// width: a bit below those of the first order.
+INLINE u32 width_of(u32 origin) { return highest_bit32(origin & (0u - origin)) + 1; }
+
 // Returns what to sort next, from bucket b on. `buckets`: the number of all buckets. Two buckets
 // are sorted together if they are a range of 2^k orders from a multiple of 2^k on.
 INLINE equalized_job_t make_job(GLOBAL const u32* starts, GLOBAL const u32* origins, u32 buckets,
                                 u32 b) {
   equalized_job_t job;
-  const u32 middle = starts[b + 1], end = starts[min(b + 2, buckets)],
-            next_width = origins[2 * min(b + 1, buckets - 1) + 1];
+  const u32 middle = starts[b + 1], end = starts[min(b + 2, buckets)], origin = origins[b],
+            next = origins[min(b + 1, buckets - 1)];
   job.bucket = b;
-  job.begin = starts[b], job.origin = origins[2 * b], job.width = origins[2 * b + 1];
+  job.begin = starts[b], job.width = width_of(origin), job.origin = origin & (origin - 1);
   // If nearly all records were in one of the two, they would crowd half of the bins.
   const u32 larger = max(middle - job.begin, end - middle);
-  job.pair = b + 1 < buckets && job.width == next_width && job.width < DISTANCE_BITS &&
+  job.pair = b + 1 < buckets && job.width == width_of(next) && job.width < DISTANCE_BITS &&
              (job.origin >> job.width & 1) == 0 && end - job.begin <= CAPACITY &&
              larger <= CAPACITY / 8 * 5;
   job.count = (job.pair ? end : middle) - job.begin;

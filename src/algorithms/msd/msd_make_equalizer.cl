@@ -115,9 +115,9 @@ INLINE assigned_t assign_buckets(LOCAL msd_count_memory_t* mine, cells_t cells, 
               likely = (u64)likely_in_cell(mine, at + cell, cell, errors) * sample_records >> 8;
     log2_own[i] = max(log2_buckets((u32)likely, capacity - capacity / 16),
                       width - min(width, (u32)DISTANCE_BITS));
-    log2_own[i] = min(log2_own[i], min(width, (u32)EQUALIZED_BITS));
+    log2_own[i] = min(log2_own[i], min(width - 1, (u32)EQUALIZED_BITS));
     if (first + i >= EQUALIZER_CELLS) continue;
-    // Buckets of one order cannot be divided.
+    // Buckets of two orders are not divided.
     sum += (u32)records > capacity << log2_own[i] ? EQUALIZED_BUCKETS : 1u << log2_own[i];
     pairs += 8 * samples * (samples - min(samples, 1u)) >> log2_own[i];
     wide += width - log2_own[i] > EQUALIZED_BINS ? samples : 0;
@@ -212,31 +212,39 @@ OUTLINE u32 try_equalizer(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* s
   return equalizer_spreads(mine, cells, order, assigned.pairs, crowd);
 }
 
-// Work-group 0 writes the entries and their head. All work-groups together write, for each bucket,
-// its first order and the log2 of its width.
+// Writes the entries and their head.
 INLINE void write_equalizer(LOCAL const msd_count_memory_t* mine, cells_t cells,
-                            GLOBAL u32* equalizer, GLOBAL u32* origins) {
-  const u32 t = local_id(), at = FIRST_CELL(cells);
-  if (group_id() == 0) {
-    for (u32 i = t; i < EQUALIZER_ENTRIES; i += WG)
-      equalizer[EQUALIZER_HEAD + i] = mine->entries[i];
-    if (t == 0) {
-      equalizer[0] = cells.log2_cell, equalizer[1] = cells.least, equalizer[2] = cells.most;
-      equalizer[EQUALIZER_USED] = bucket_of_order32(mine->entries, cells, ~0u) + 1;
-    }
+                            GLOBAL u32* equalizer) {
+  for (u32 i = local_id(); i < EQUALIZER_ENTRIES; i += WG)
+    equalizer[EQUALIZER_HEAD + i] = mine->entries[i];
+  if (local_id() == 0) {
+    equalizer[0] = cells.log2_cell, equalizer[1] = cells.least, equalizer[2] = cells.most;
+    equalizer[EQUALIZER_USED] = bucket_of_order32(mine->entries, cells, ~0u) + 1;
   }
-  const u32 begin = (cells.most - EQUALIZER_CELLS) << cells.log2_cell,
-            end = cells.most << cells.log2_cell;
-  for (u32 i = group_id(); i < EQUALIZER_CELLS + at + (end != 0 ? 1 : 0); i += group_count()) {
-    u32 least = (cells.least + i) << cells.log2_cell, last = least + ((1u << cells.log2_cell) - 1);
-    if (i < at) least = 0, last = begin - 1;
-    if (i == at + EQUALIZER_CELLS) last = ~0u;
-    const u32 entry = mine->entries[i], s = entry & 31,
-              bucket = bucket_by_entry(entry, least) & 0xffff, buckets = (last >> s) - (least >> s);
-    for (u32 b = t; b <= buckets; b += WG) {
-      origins[2 * (bucket + b)] = ((least >> s) + b) << s;
-      origins[2 * (bucket + b) + 1] = s;
-    }
-  }
+}
+
+// Writes the origins of an entry's buckets: of its bucket `from` and of every `step`-th after it.
+INLINE void write_origins_of(LOCAL const msd_count_memory_t* mine, cells_t cells,
+                             GLOBAL u32* origins, u32 index, u32 from, u32 step) {
+  const u32 at = FIRST_CELL(cells);
+  u32 least = (cells.least + index) << cells.log2_cell,
+      last = least + ((1u << cells.log2_cell) - 1);
+  if (index < at) least = 0, last = ((cells.most - EQUALIZER_CELLS) << cells.log2_cell) - 1;
+  if (index == at + EQUALIZER_CELLS) last = ~0u;
+  const u32 entry = mine->entries[index], s = entry & 31,
+            bucket = bucket_by_entry(entry, least) & 0xffff, buckets = (last >> s) - (least >> s);
+  for (u32 b = from; b <= buckets; b += step)
+    origins[bucket + b] = ((least >> s) + b) << s | 1u << (s - 1);
+}
+
+// Called by one work-group. Writes each bucket's origin: its first order plus half of its width.
+INLINE void write_origins(LOCAL const msd_count_memory_t* mine, cells_t cells,
+                          GLOBAL u32* origins) {
+  const u32 at = FIRST_CELL(cells), above = at + EQUALIZER_CELLS;
+  for (u32 i = sg_index(); i < EQUALIZER_CELLS; i += WG / SG_LANES)
+    write_origins_of(mine, cells, origins, at + i, sg_lane(), SG_LANES);
+  if (at != 0) write_origins_of(mine, cells, origins, 0, local_id(), WG);
+  if (cells.most << cells.log2_cell != 0)
+    write_origins_of(mine, cells, origins, above, local_id(), WG);
 }
 #endif

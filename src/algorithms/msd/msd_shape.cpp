@@ -51,7 +51,7 @@ constexpr std::uint64_t equalized_from = std::uint64_t{1} << 25,
                         equalized_with_values_from = std::uint64_t{1} << 24;
 // There are 2^this times as many buckets of equalized keys as by leading bits, because the buckets
 // of a cell are a power of two, and its samples are few.
-constexpr unsigned equalized_spare_bits = 2;
+constexpr unsigned equalized_spare_bits = 1;
 // The least capacity of all buckets of equalized keys together, as a multiple of the records.
 constexpr double least_equalized_spare = 2.2;
 // Keys are stretched only in lists of more than this many records. In shorter lists, radix passes
