@@ -3,7 +3,7 @@
 // The files bins.cl, bin_sort.cl, msd_local.cl and equalize.cl come before this one.
 //
 // An item is the distance of a key's order from the first order of what is sorted. With COMPOSITE,
-// the record's position in the bucket follows below it.
+// the record's position in the job follows below it.
 
 PARAMETER(VERDICT_MAPPED)  // value of *skewed if keys are equalized; see msd_count
 PARAMETER(VERDICT_LISTED)  // not used here
@@ -22,7 +22,8 @@ typedef struct {
 INLINE u32 width_of(u32 origin) { return highest_bit32(origin & (0u - origin)) + 1; }
 
 // Returns what to sort next, from bucket b on. `buckets`: the number of all buckets. Two buckets
-// are sorted together if they are a range of 2^k orders from a multiple of 2^k on.
+// are sorted together if they have one width, are a range of 2^k orders from a multiple of 2^k on,
+// and fit.
 INLINE equalized_job_t make_job(GLOBAL const u32* starts, GLOBAL const u32* origins, u32 buckets,
                                 u32 b) {
   equalized_job_t job;
@@ -30,7 +31,7 @@ INLINE equalized_job_t make_job(GLOBAL const u32* starts, GLOBAL const u32* orig
             next = origins[min(b + 1, buckets - 1)];
   job.bucket = b;
   job.begin = starts[b], job.width = width_of(origin), job.origin = origin & (origin - 1);
-  // If nearly all records were in one of the two, they would crowd half of the bins.
+  // A bucket of more than 5/8 of the capacity would crowd its half of the bins.
   const u32 larger = max(middle - job.begin, end - middle);
   job.pair = b + 1 < buckets && job.width == width_of(next) && job.width < DISTANCE_BITS &&
              (job.origin >> job.width & 1) == 0 && end - job.begin <= CAPACITY &&
@@ -68,7 +69,7 @@ INLINE equalized_job_t sort_job(LOCAL msd_local_memory_t* mine, sub_group_t sg, 
       LOAD_VALUE_EARLY(at)
     }
   }
-  // If there are fewer orders than bins, all keys of a bin are equal.
+  // If there are no more orders than bins, all keys of a bin are equal.
   bins_by_place_t by_place;
   by_place.bits = by_place.step = 0;
   const u32 bits = (COMPOSITE ? POSITION_BITS : 0) + job.width + job.pair,
@@ -98,7 +99,7 @@ INLINE equalized_job_t sort_job(LOCAL msd_local_memory_t* mine, sub_group_t sg, 
   return next;
 }
 
-// Sorts buckets of equalized keys, and turns these into keys. Work-group g sorts the buckets from
+// Sorts buckets of equalized keys, and restores the keys. Work-group g sorts the buckets from
 // number g * `own` to (g + 1) * `own`; if the last of them and the next one are sorted together,
 // that one, too. The other parameters are those of msd_local.
 //   equalizer, origins   in: from msd_count

@@ -28,10 +28,10 @@ INLINE void count_entries(LOCAL msd_count_memory_t* mine, cells_t cells, const u
   barrier_local();
 }
 
-// Few samples may lie far from all others, so that the others share few cells. If without `far`
-// samples on either side 1 / `times` of the cells' width or less is enough, returns 1 and sets
-// *cells to such cells. mine->counts has the number of samples of each entry, and is 0 afterwards
-// if the result is 1. Contains barriers.
+// A few outliers may stretch the cells, so that all other samples share few of them. Ignores `far`
+// samples on either side. If the others need at most 1 / `times` of the cells, returns 1 and sets
+// *cells to narrower ones around them. mine->counts has the number of samples of each entry, and is
+// 0 afterwards if the result is 1. Contains barriers.
 INLINE u32 narrow_cells(LOCAL msd_count_memory_t* mine, cells_t* cells, u32 far, u32 times) {
   const u32 first = local_id() * OWN_EQUALIZER_CELLS, at = FIRST_CELL(*cells);
   u32 sum = 0;
@@ -86,7 +86,7 @@ INLINE u32 log2_buckets(u32 records, u32 capacity) {
 typedef struct {
   u32 fails;  // 1: there are not enough buckets
   u32 pairs;  // pairs of samples that are expected to share a bucket
-  u32 wide;   // samples in buckets of more orders than a local sort has bins
+  u32 wide;   // samples in cells whose buckets have more orders than there are bins
 } assigned_t;
 
 // Assigns buckets to all entries. mine->counts has the number of samples of each entry. Contains
@@ -117,7 +117,7 @@ INLINE assigned_t assign_buckets(LOCAL msd_count_memory_t* mine, cells_t cells, 
                       width - min(width, (u32)DISTANCE_BITS));
     log2_own[i] = min(log2_own[i], min(width - 1, (u32)EQUALIZED_BITS));
     if (first + i >= EQUALIZER_CELLS) continue;
-    // Buckets of two orders are not divided.
+    // Buckets of two orders are not divided: a cell that overfills them makes the attempt fail.
     sum += (u32)records > capacity << log2_own[i] ? EQUALIZED_BUCKETS : 1u << log2_own[i];
     pairs += 8 * samples * (samples - min(samples, 1u)) >> log2_own[i];
     wide += width - log2_own[i] > EQUALIZED_BINS ? samples : 0;
@@ -151,13 +151,13 @@ INLINE u32 bucket_of_order32(LOCAL const u32* entries, cells_t cells, u32 order)
   return bucket_by_entry(entries[entry_of_order(cells, order)], order) & 0xffff;
 }
 
-// Returns 1 if the samples spread evenly enough over the buckets. `pairs`: how many pairs of
-// samples are expected to share a bucket. mine->counts is 0 before and afterwards. Contains
-// barriers.
+// Returns 1 if the samples spread evenly enough over the buckets, or if COUNT_BITS is not 16.
+// `pairs`: how many pairs of samples are expected to share a bucket. mine->counts is 0 before and
+// afterwards. Contains barriers.
 INLINE u32 equalizer_spreads(LOCAL msd_count_memory_t* mine, cells_t cells, const u32* order,
                              u32 pairs, u32 crowd) {
   u32 found = 0, crowded = 0;
-#if COUNT_BITS == 16  // narrower counts may overflow: then the work-groups' verdicts could differ
+#if COUNT_BITS == 16  // narrower ones may overflow, and verdicts could differ
   UNROLL
   for (u32 i = 0; i < GATHERED; ++i) {
     const u32 b = bucket_of_order32(mine->entries, cells, order[i]),
@@ -190,7 +190,8 @@ OUTLINE u32 try_equalizer(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* s
   find_edges(mine->edges + 4, &least, &largest);
   cells_t cells = make_cells(least, largest);
   count_entries(mine, cells, order);
-  // First without the very few samples that are far; then, if all others are close, without more.
+  // Up to three times, ignores a 2048th of the samples on either side if the others need an eighth
+  // of the cells. Then once a 32nd, if the others need a 64th.
   for (u32 round = 0; round < 4; ++round) {
     const u32 last = round == 3, samples = GATHERED * WG;
     if (narrow_cells(mine, &cells, samples / (last ? 32 : 2048), last ? 64 : 8))

@@ -1,13 +1,13 @@
 // 32-bit integers that do not spread by their leading bits may be *equalized*, as the histogram of
-// a picture may be. Samples divide the numbers into buckets of different widths, but with similar
-// numbers of keys (msd_make_equalizer.cl). The first pass of a partition replaces each key by its
-// equalized key, and the local sort turns these back. Kernel files that equalize keys are compiled
-// with this file in front of them.
+// a picture may be. Samples choose buckets of different widths that hold about equally many keys
+// (msd_make_equalizer.cl). The first pass of a partition replaces each key by its equalized key,
+// and the local sort restores the keys. Kernel files that equalize keys are compiled with this file
+// in front of them.
 //
 // "Order" is short for a key's order bits. The cells are EQUALIZER_CELLS ranges of 2^log2_cell
-// orders, next to each other, that contain the samples. All orders of a cell are in buckets of 2^s
-// orders. The orders below and above the cells are in buckets of 2^DISTANCE_BITS orders, the
-// largest width. Bucket numbers ascend with the orders. An equalized key's order is
+// orders, next to each other, that contain all samples but outliers. All orders of a cell are in
+// buckets of 2^s orders. The orders below and above the cells are in buckets of 2^DISTANCE_BITS
+// orders, the largest width. Bucket numbers ascend with the orders. An equalized key's order is
 //
 //   | lower bits of the bucket's number | DISTANCE_BITS: distance from the bucket's first order |
 //

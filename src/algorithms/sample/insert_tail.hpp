@@ -1,5 +1,6 @@
-// Sorts records of which all are in order but a few at the end, the tail. The tail's records are
-// sorted and inserted between the others, which are copied in blocks.
+// Merges a list that is in order except for a few records at its end, the tail. The caller has
+// sorted the tail. The class finds the place of each of its records, and copies the others in
+// blocks.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +66,7 @@ class InsertTail {
   }
 
  private:
-  static constexpr std::uint64_t together = 16;  // searches at once: they wait for the caches
+  static constexpr std::uint64_t together = 16;  // searches whose cache misses overlap
 
   [[nodiscard]] std::uint64_t place(std::uint64_t t) const { return sorted_ + (words_[t] & mask_); }
   [[nodiscard]] Key code(std::uint64_t i) const {

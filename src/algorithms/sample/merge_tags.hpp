@@ -1,7 +1,7 @@
-// Merges a few runs of records by words of a window of the key's code above the run's number, the
-// tag. Tags take fewer bits than places, so more words have 4 bytes, and more windows hold the
-// whole code. A run's records keep their order, so the merged tags determine the order of the
-// records.
+// Merges up to 8 runs of records. It merges words: a window of the key's code, and below it the
+// run's number, the tag. A tag has 2 or 3 bits, fewer than a record's place. So words of 4 bytes
+// suffice more often, and more windows hold the whole code. A run's records keep their order, so
+// the merged tags determine the order of the records.
 #pragma once
 
 #include <algorithm>

@@ -67,7 +67,7 @@ typedef struct {
   u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
   u32 nan_zeros[2];
   u32 negative_zero;  // not 0: a key is -0
-  u32 alike;          // pairs of equal keys among some neighbours
+  u32 alike;          // work-items whose first key equals one of the next 8
 } segmented_memory_t;
 
 // How windows are mapped to bins by cells. A window is 32 bits of an item, from the highest bit in
@@ -267,12 +267,12 @@ INLINE void count_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* pla
 }
 
 #if COMPOSITE
-// Enters the items in bins again, EXPECTED_BINS for each item. If all keys of a crowded bin are
-// alike, an item of it enters the one that its position in the segment lets expect; the items of
-// any other bin enter one bin together. Bins of keys that are alike and spread over the segment are
-// then no longer crowded. The items are in their bin's part of mine->items. A barrier must come
-// before it, and one must follow.
 #define EXPECTED_BINS (BINS / CAPACITY)
+// Distributes the items to bins again. Each bin owns EXPECTED_BINS new bins for each of its items.
+// If all keys of a crowded bin are equal, its items are divided among its new bins by their
+// positions in the segment, so these are seldom crowded. All items of any other bin enter its first
+// new bin. Overwrites the bins and `place`. The items are in their bin's part of mine->items. A
+// barrier must come before it, and one must follow.
 INLINE void enter_by_position(LOCAL segmented_memory_t* mine, const sort_t* item, u32* place,
                               u32 rows, u32 count) {
   const u32 t = local_id();
@@ -353,8 +353,8 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
 #endif
 
   // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
-  // boundary to the previous work-item, for bins that extend over it. With positions no two items
-  // are alike, so this does not sort crowded bins.
+  // boundary to the previous work-item, for bins that extend over it. With positions,
+  // exchanges would not sort a crowded bin, because all its items differ.
   LOCAL sort_t* own = mine->items + t * ITEMS;
   const u32 sorts = (COMPOSITE && crowded != 0) || t * ITEMS >= wanted + SIDE ? 0 : 1;
   if (sorts) SORT_NEIGHBOURS(item, own)
