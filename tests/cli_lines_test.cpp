@@ -522,11 +522,11 @@ class LinesKills : public ExternalLines {
 
 TEST_F(LinesKills, AFew) {
   kill_many(12);
-  kill_many(12, {"--memory", std::to_string(least_ + (1 << 20))});
+  kill_many(12, {"--memory", std::to_string(least_ + (2 << 20))});
 }
 TEST_F(LinesKills, DISABLED_Many) {  // one of the slow tests
   kill_many(200);
-  kill_many(200, {"--memory", std::to_string(least_ + (1 << 20))});
+  kill_many(200, {"--memory", std::to_string(least_ + (2 << 20))});
 }
 
 }  // namespace
