@@ -371,24 +371,32 @@ class MsdSorter final : public Sorter {
     queue.launch({kernel, keys.groups, keys.work_group, args, "partition"});
   }
 
+  // Returns the arguments of a local sort: first those that all of them have, then `others`.
+  [[nodiscard]] std::vector<Arg> local_args(const Operands& o, const PingPong::Pass& partitioned,
+                                            const std::vector<Arg>& others) const {
+    std::vector<Arg> args{{"keys_in", partitioned.keys_out},
+                          {"keys_out", o.keys_out},
+                          {"values_in", partitioned.values_out},
+                          {"values_out", o.values_out},
+                          {"starts", starts_.in(o)},
+                          {"skewed", skewed_.in(o)}};
+    args.insert(args.end(), others.begin(), others.end());
+    return args;
+  }
+
   void sort_buckets(Queue& queue, const Operands& o) const {
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
     const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
-    const Arg args[] = {{"keys_in", partitioned.keys_out},
-                        {"keys_out", o.keys_out},
-                        {"values_in", partitioned.values_out},
-                        {"values_out", o.values_out},
-                        {"starts", starts_.in(o)},
-                        {"skewed", skewed_.in(o)},
-                        {"back", gather_table(o)},
-                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
-                        {"low_bits", bucket_bit() - problem_.begin_bit},
-                        {"shift", shape_.local.bin_shift},
-                        {"n", problem_.count},
-                        {"stretched_by", stretch(o)},
-                        {"aside", aside(o)},
-                        {"aside_keys", passes_.buffers().pass(0, o).keys_out},
-                        {"has_gap", std::uint32_t{two_digits}}};
+    const auto args = local_args(o, partitioned,
+                                 {{"back", gather_table(o)},
+                                  {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                                  {"low_bits", bucket_bit() - problem_.begin_bit},
+                                  {"shift", shape_.local.bin_shift},
+                                  {"n", problem_.count},
+                                  {"stretched_by", stretch(o)},
+                                  {"aside", aside(o)},
+                                  {"aside_keys", passes_.buffers().pass(0, o).keys_out},
+                                  {"has_gap", std::uint32_t{two_digits}}});
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
     if (shape_.stretch.alone) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
@@ -398,31 +406,22 @@ class MsdSorter final : public Sorter {
   void sort_equalized_buckets(Queue& queue, const Operands& o) const {
     const auto partitioned = passes_.buffers().pass(1, o);  // equalized keys have two digits
     const Cleared at(problem_, shape_);
-    const Arg args[] = {{"keys_in", partitioned.keys_out},
-                        {"keys_out", o.keys_out},
-                        {"values_in", partitioned.values_out},
-                        {"values_out", o.values_out},
-                        {"starts", starts_.in(o)},
-                        {"skewed", skewed_.in(o)},
-                        {"equalizer", entries_.in(o)},
-                        {"origins", passes_.extension(o).slice(at.counts, at.counts_bytes)},
-                        {"own", equalized_buckets_of_group}};
+    const auto args =
+        local_args(o, partitioned,
+                   {{"equalizer", entries_.in(o)},
+                    {"origins", passes_.extension(o).slice(at.counts, at.counts_bytes)},
+                    {"own", equalized_buckets_of_group}});
     const auto groups = ceil_div(shape_.equalizer.buckets(), equalized_buckets_of_group);
     queue.launch({*sort_local_equalized_, groups, shape_.local.work_group, args, "local"});
   }
 
   void sort_stretched_buckets(Queue& queue, const Operands& o,
                               const PingPong::Pass& partitioned) const {
-    const Arg args[] = {{"keys_in", partitioned.keys_out},
-                        {"keys_out", o.keys_out},
-                        {"values_in", partitioned.values_out},
-                        {"values_out", o.values_out},
-                        {"starts", starts_.in(o)},
-                        {"skewed", skewed_.in(o)},
-                        {"low_bits", bucket_bit() - problem_.begin_bit},
-                        {"shift", shape_.local.bin_shift},
-                        {"stretched_by", stretch(o)},
-                        {"buckets", shape_.buckets()}};
+    const auto args = local_args(o, partitioned,
+                                 {{"low_bits", bucket_bit() - problem_.begin_bit},
+                                  {"shift", shape_.local.bin_shift},
+                                  {"stretched_by", stretch(o)},
+                                  {"buckets", shape_.buckets()}});
     queue.launch(
         {*sort_local_stretched_, shape_.stretch.groups, shape_.local.work_group, args, "local"});
   }
@@ -431,14 +430,9 @@ class MsdSorter final : public Sorter {
   void sort_mapped_buckets(Queue& queue, const Operands& o) const {
     const auto partitioned = passes_.buffers().pass(shape_.map.bits > digit_bits ? 1 : 0, o);
     const Cleared at(problem_, shape_);
-    const Arg args[] = {{"keys_in", partitioned.keys_out},
-                        {"keys_out", o.keys_out},
-                        {"values_in", partitioned.values_out},
-                        {"values_out", o.values_out},
-                        {"starts", starts_.in(o)},
-                        {"skewed", skewed_.in(o)},
-                        {"bounds", bounds_.in(o)},
-                        {"ticket", passes_.extension(o).slice(at.local_ticket, 4)}};
+    const auto args = local_args(
+        o, partitioned,
+        {{"bounds", bounds_.in(o)}, {"ticket", passes_.extension(o).slice(at.local_ticket, 4)}});
     const LocalSort& local = shape_.mapped_local;
     queue.launch({*sort_local_mapped_, local.groups, local.work_group, args, "local"});
   }

@@ -1,6 +1,6 @@
 // msd, lists of more than 2^21 records, and floats: counts the keys of each bucket, finds where
 // each bucket begins, and decides whether the keys spread over the buckets. A bucket is a value of
-// the keys' leading bits or, if keys are mapped or are equalized, a number that key_map.cl or
+// the keys' leading bits or, if keys are mapped or equalized, a number that key_map.cl or
 // equalize.cl computes. Two kernels:
 //   msd_start  clears memory and copies samples of the keys into one array
 //   msd_count  examines the samples, counts all keys, and finds where buckets begin
@@ -375,7 +375,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   counts        in and out: one word for each bucket, 0 at first. If keys are equalized, it
 //                 becomes the first order of each bucket plus half of its width
 //   skewed        in and out: 0 at first. Stays 0 if the keys spread by their leading bits.
-//                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped, or are equalized.
+//                 VERDICT_MAPPED or VERDICT_LISTED: keys are mapped or equalized.
 //                 1 or a little more: keys do not spread. A bucket has more than `capacity` records
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has

@@ -1,4 +1,4 @@
-// msd: an equalizer of 32-bit integers (equalize.cl), made from the samples. The files equalize.cl
+// msd, 32-bit integers: makes an equalizer (equalize.cl) from the samples. The files equalize.cl
 // and msd_samples.cl come before this one. "Order" is short for a key's order bits.
 
 #if EQUALIZES
@@ -68,8 +68,8 @@ INLINE u32 root(u32 x) {
 
 // Returns how many samples the entry at index `at`, one of cell `cell`, is expected to have if the
 // random error of the samples is at its expense, and if the whole cell is as dense as its denser
-// edge. `errors`: half of the standard deviations that are allowed for, of the cell and both
-// neighbours together.
+// edge. `errors`: 1 allows for two standard deviations of the mean of the cell and its neighbours,
+// and for about one of the edge.
 INLINE u32 likely_in_cell(LOCAL const msd_count_memory_t* mine, u32 at, u32 cell, u32 errors) {
   const u32 own = mine->counts[at], below = mine->counts[at - min(cell, 1u)],
             above = mine->counts[at + (cell + 1 < EQUALIZER_CELLS ? 1 : 0)],
@@ -89,7 +89,7 @@ typedef struct {
   u32 wide;   // samples in cells whose buckets have more orders than there are bins
 } assigned_t;
 
-// Assigns buckets to all entries. mine->counts has the number of samples of each entry. Contains
+// Chooses the buckets of each entry by its number of samples, which mine->counts has. Contains
 // barriers.
 INLINE assigned_t assign_buckets(LOCAL msd_count_memory_t* mine, cells_t cells, u32 sample_records,
                                  u32 capacity, u32 errors) {
@@ -117,7 +117,7 @@ INLINE assigned_t assign_buckets(LOCAL msd_count_memory_t* mine, cells_t cells, 
                       width - min(width, (u32)DISTANCE_BITS));
     log2_own[i] = min(log2_own[i], min(width - 1, (u32)EQUALIZED_BITS));
     if (first + i >= EQUALIZER_CELLS) continue;
-    // Buckets of two orders are not divided: a cell that overfills them makes the attempt fail.
+    // A bucket has at least two orders. If such buckets are too full, the attempt fails.
     sum += (u32)records > capacity << log2_own[i] ? EQUALIZED_BUCKETS : 1u << log2_own[i];
     pairs += 8 * samples * (samples - min(samples, 1u)) >> log2_own[i];
     wide += width - log2_own[i] > EQUALIZED_BINS ? samples : 0;

@@ -549,7 +549,8 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 }
 
 //   keys_in   in: n keys; n is at least TILE
-//   keys_a    out, first pass: n keys (spread orders if SPREAD_BITS is not 0, or equalized keys)
+//   keys_a    out, first pass: n keys. If SPREAD_BITS is not 0, these are spread orders; if
+//             EQUALIZES is 1, equalized keys
 //   keys_b    out, second pass: n keys; not used with one pass
 //   starts    in: the output index where each bucket (a value of all digits together) begins, then
 //             the end

@@ -131,8 +131,8 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #endif
 
 #if FEW_DIGITS
-// Returns 1 if in no 8-bit digit of the key more than `most` samples have a rare value: one that at
-// most one sample in 64 has. Contains barriers.
+// A value of a digit is rare if at most one sample in 64 has it. Returns 1 if, in every 8-bit digit
+// of the key, at most `most` samples have rare values. Contains barriers.
 INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, u32 most) {
   const u32 t = local_id(), digits = KEY_BITS / 8;
   for (u32 i = t; i < digits * 256; i += WG) mine->counts[i] = 0;

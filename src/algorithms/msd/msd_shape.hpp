@@ -56,7 +56,7 @@ struct LocalSort {
   bool keep_keys = false;      // a copy of the keys stays in local memory during the sort
   unsigned joined = 0;         // mapped keys: buckets of a ticket, which are divided into groups
   unsigned shares = 1;         // mapped keys: tickets that share the groups of these buckets
-  std::uint64_t groups = 0;    // mapped and equalized keys: work-groups launched
+  std::uint64_t groups = 0;    // mapped keys: work-groups launched
   std::uint64_t bytes = 0;     // size of msd_local_memory_t or msd_mapped_memory_t
 
   // Returns the parameters of msd_local.cl.

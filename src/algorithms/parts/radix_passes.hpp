@@ -77,8 +77,8 @@ class RadixPasses {
   // With RadixPassOptions::tells_few_digits, values of the gate's word from `few_digits` upwards
   // mean that most digits have few values.
   static constexpr std::uint32_t few_digits = 0x40000000;
-  // Values of the gate's word from `mapped` upwards turn sort() off: keys are mapped, or became
-  // places. The value `listed` turns sort_listed() on.
+  // Values of the gate's word from `mapped` upwards turn sort() off: keys are mapped or
+  // equalized. The value `listed` turns sort_listed() on.
   static constexpr std::uint32_t mapped = 0x80000000, listed = mapped + 1;
   // Up to this many records, lists with repeated keys are treated like lists with few digits.
   static constexpr std::uint64_t small_tiles_to = std::uint64_t{1} << 25;

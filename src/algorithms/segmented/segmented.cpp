@@ -151,9 +151,10 @@ class GpuSorter final : public SegmentedSorter {
                         shape_.tiny_defines(problem_, {.composite = true, .gathers = true}, true));
     std::vector<Future> blocks;
     for (const auto& b : shape_.blocks)
-      blocks.push_back(build_with({segmented_lists_cl, segmented_ranks_cl, bins_cl,
-                                   segmented_block_sort_cl, segmented_block_cl},
-                                  b.defines(problem_, lists_)));
+      blocks.push_back(
+          build_with({segmented_lists_cl, segmented_ranks_cl, bins_cl, segmented_block_bins_cl,
+                      segmented_block_sort_cl, segmented_block_cl},
+                     b.defines(problem_, lists_)));
     Future longs;
     if (lists_.most_longs != 0)
       longs = build_with({segmented_lists_cl, segmented_ranks_cl, segmented_partition_cl},

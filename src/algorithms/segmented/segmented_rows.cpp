@@ -91,13 +91,14 @@ class RowsSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
     const bool is_short = shape_.lanes != 0;
-    module_ = is_short
-                  ? kernels::build(device, capabilities, {segmented_items_cl, segmented_rows_cl},
-                                   shape_.defines(problem_))
-                  : kernels::build(device, capabilities,
-                                   {segmented_lists_cl, segmented_ranks_cl, bins_cl,
-                                    segmented_block_sort_cl, segmented_block_cl},
-                                   shape_.defines(problem_));
+    module_ =
+        is_short
+            ? kernels::build(device, capabilities, {segmented_items_cl, segmented_rows_cl},
+                             shape_.defines(problem_))
+            : kernels::build(device, capabilities,
+                             {segmented_lists_cl, segmented_ranks_cl, bins_cl,
+                              segmented_block_bins_cl, segmented_block_sort_cl, segmented_block_cl},
+                             shape_.defines(problem_));
     sort_ = module_->kernel(is_short ? "segmented_rows" : "segmented_block");
   }
 

@@ -71,7 +71,7 @@ Classify classify(const Problem& p, const Capabilities& device) {
   return c;
 }
 
-// Bytes of segmented_memory_t (segmented_block_sort.cl).
+// Bytes of segmented_memory_t (segmented_block_bins.cl).
 std::uint64_t block_bytes(const Problem& p, const Capabilities& device, const Block& b) {
   const std::uint64_t bins = std::max<std::uint64_t>(
       b.bin_share / 2 * b.work_group * 4, kernels::rank_bytes(device, b.work_group, radix_size));

@@ -96,7 +96,7 @@ struct Block {
   bool equal = false;       // all segments have the same length
   std::uint64_t bytes = 0;  // of segmented_memory_t
 
-  // Sets the parameters of segmented_block_sort.cl.
+  // Sets the parameters of segmented_block_bins.cl.
   void set(kernels::Defines& defines) const;
   // Returns the parameters of segmented_block.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;

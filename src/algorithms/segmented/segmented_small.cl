@@ -50,7 +50,8 @@ typedef struct {
   found_t found;
 } segmented_small_memory_t;
 
-// A short segment: the index of its first record among the work-group's records; its length.
+// The word of a short segment: the index of its first record among those of the work-group, and
+// above it the number of its records.
 #define SEGMENT_WORD(begin, count) ((begin) | (count) << 16)
 #define SEGMENT_BEGIN(word) ((word)&0xffffu)
 #define SEGMENT_COUNT(word) ((word) >> 16)

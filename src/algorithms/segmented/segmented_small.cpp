@@ -107,9 +107,9 @@ std::uint64_t segments_found(const Problem& p, const Capabilities& device) {
   return std::min(most_segments, samples_of_item * work_group * work_group);
 }
 
-// Chooses short segments, the share, and local memory for shape.block and shape.piece. There is one
-// work-group for each compute unit, if shares may be so long: with several, some compute units
-// would have two segments while others have none.
+// Chooses short segments, the share, and local memory for shape.block and shape.piece. If shares
+// may be long enough, each compute unit has one work-group. With several, some compute units would
+// sort two segments while others have none.
 void choose_share(const Problem& p, const Capabilities& device, SmallShape& shape) {
   const unsigned work_group = shape.block.work_group;
   const std::uint64_t even_share =
@@ -150,10 +150,10 @@ class SmallSorter final : public Sorter {
 
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
-    module_ =
-        kernels::build(device, capabilities,
-                       {segmented_ranks_cl, bins_cl, segmented_block_sort_cl, segmented_small_cl},
-                       shape_.defines(problem_));
+    module_ = kernels::build(device, capabilities,
+                             {segmented_ranks_cl, bins_cl, segmented_block_bins_cl,
+                              segmented_block_sort_cl, segmented_small_cl},
+                             shape_.defines(problem_));
     sort_ = module_->kernel("segmented_small_sort");
     merge_ = module_->kernel("segmented_small_merge");
   }
