@@ -142,6 +142,22 @@ INLINE local_bins_t choose_bins(u32 lead, u32 shift, u32 low_bits, u32 count) {
     STORE_VALUE(at, item[i])                     \
   }
 
+// Takes the work-item's sorted items. With VALUES_LATE, then loads the values of the bucket, which
+// begins at index `begin` of the input, into the items' memory.
+INLINE void take_sorted(LOCAL msd_local_memory_t* mine, sort_t* item, u32 rows,
+                        GLOBAL const value_t* values_in, u64 begin) {
+  const u32 t = local_id();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
+#if VALUES_LATE
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows) LOAD_VALUE(i * WG + t)
+  barrier_local();
+#endif
+}
+
 // Sorts one bucket of `count` records, which begins at index `begin` of the input and at index
 // `out` of the output. `stretched` is 1 if keys are stretched. The kernel describes the other
 // parameters.
@@ -180,15 +196,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
 
   // Sort. This contains barriers, so keys_out may be keys_in.
   sort_in_bins(&mine->sort, sg, item, rows, bins.shift, bins.by_place, bins.alike);
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
-#if VALUES_LATE
-  barrier_local();
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i)
-    if (i < rows) LOAD_VALUE(i * WG + t)
-  barrier_local();
-#endif
+  take_sorted(mine, item, rows, values_in, begin);
 
   // Store.
 #if ONE_LEAD && !LEAD_SORTS

@@ -75,15 +75,7 @@ INLINE equalized_job_t sort_job(LOCAL msd_local_memory_t* mine, sub_group_t sg, 
   const u32 bits = (COMPOSITE ? POSITION_BITS : 0) + job.width + job.pair,
             shift = bits - min(bits, LOG_BINS);
   sort_in_bins(&mine->sort, sg, item, rows, shift, by_place, !COMPOSITE && shift == 0);
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->sort.items[i * WG + t];
-#if VALUES_LATE
-  barrier_local();
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i)
-    if (i < rows) LOAD_VALUE(i * WG + t)
-  barrier_local();
-#endif
+  take_sorted(mine, item, rows, values_in, begin);
   const equalized_job_t next =
       make_job(starts, origins, buckets, min(job.bucket + 1 + job.pair, buckets - 1));
   UNROLL
