@@ -26,9 +26,9 @@ class InsertTail {
     Key* keys_out;           // may be null
     Value* values_out;       // may be null
   };
-  // Records [0, sorted) are in order. The others, from the lowest to the highest, are records
-  // sorted + (words[0] & mask), sorted + (words[1] & mask), …
-  // `cuts` has space for a number for each of them.
+  // Records [0, sorted) are in order. The tail's records, from the lowest to the highest, are
+  // sorted + (words[0] & mask), sorted + (words[1] & mask), … `cuts` has space for `tail` numbers,
+  // which cut() writes.
   InsertTail(const Columns& columns, std::uint64_t sorted, std::uint64_t tail,
              const std::uint64_t* words, std::uint64_t mask, std::uint64_t* cuts,
              Coding<Key> coding)
@@ -40,7 +40,8 @@ class InsertTail {
         cuts_(cuts),
         coding_(coding) {}
 
-  // Computes how many of the sorted records come before each of the tail's [first, last).
+  // Sets cuts[t], for t in [first, last), to how many sorted records come before the tail's record
+  // t.
   void cut(std::uint64_t first, std::uint64_t last) const {
     std::uint64_t low = 0;
     for (; first < last; first += together) {
@@ -54,7 +55,7 @@ class InsertTail {
     }
   }
 
-  // Writes records [begin, end) of the output. All cuts must be known.
+  // Writes records [begin, end) of the output. cut() must have set all cuts.
   void write(std::uint64_t begin, std::uint64_t end) const {
     std::uint64_t t = first_of_tail(begin);
     for (std::uint64_t to = begin; to < end; ++t) {
@@ -73,8 +74,8 @@ class InsertTail {
     return tied_code_of(columns_.keys_in[i], coding_);
   }
 
-  // Returns a place at or behind the end of the sorted records that are not above `code`. Searches
-  // from `low` in steps that double.
+  // Returns an upper bound of how many sorted records have at most this code. Searches from `low`
+  // in steps that double.
   [[nodiscard]] std::uint64_t end_from(std::uint64_t low, Key code_of_last) const {
     std::uint64_t step = 2 * together;
     while (low + step < sorted_ && code(low + step) <= code_of_last) step *= 2;

@@ -29,8 +29,8 @@ class TagMerge {
         run_count_(count),
         tag_bits_(count <= 4 ? 2 : 3) {
     for (std::size_t r = 0; r < count; ++r) records_ += runs[r].end - runs[r].begin;
-    // Floats are compared with 0: if they share low bits that are not 0, codes of both signs do
-    // not.
+    // Floats are compared with 0. Codes of negative floats are inverted, so low bits that all
+    // floats share and that are not 0 differ between codes of both signs.
     const Key other = coding.is_float ? Key{0} : keys[runs[0].begin];
     for (std::size_t r = 0; r < count && (differing_ & 1) == 0; ++r)
       differing_ |= differing_bits(keys + runs[r].begin, runs[r].end - runs[r].begin, other);
@@ -68,6 +68,7 @@ class TagMerge {
   [[nodiscard]] bool holds_codes(const Window& window) const {
     return (differing_ & ((Key{1} << window.shift) - 1)) == 0;
   }
+  // True if samples let expect that few records share a window. Few records are not sampled.
   [[nodiscard]] bool separates(const Window& window) const {
     constexpr std::uint64_t few = 2048;  // samples would take too much of the time
     if (records_ < few) return true;
@@ -136,8 +137,8 @@ class TagMerge {
   [[nodiscard]] bool has_window_of_next(const Word* word) const {
     return (word[0] ^ word[1]) >> tag_bits_ == 0;
   }
-  // True if the records from `begin` to `end` have different windows, or are in order. Sometimes
-  // false for others.
+  // True only if the records from `begin` to `end`, that one among them, need no sort. May be false
+  // for floats that are in order, which then costs only time.
   template <class Word>
   [[nodiscard]] bool are_ordered(const Word* words, const std::uint32_t* records,
                                  std::uint64_t begin, std::uint64_t end) const {
@@ -173,7 +174,7 @@ class TagMerge {
   unsigned tag_bits_;
   std::uint64_t records_ = 0;
   CodeRange range_{};
-  Key differing_ = 0;  // bits in which keys differ
+  Key differing_ = 0;  // bits in which keys may differ; incomplete if bit 0 is 1
 };
 
 }  // namespace sortium::sample
