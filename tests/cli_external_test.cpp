@@ -414,7 +414,7 @@ TEST_F(External, InputThatChangesItsLength) {
         ::open((dir_ / "io" / "err").c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
     Waiting program(dir_,
                     {"sort", "k", "--type", "u64", "-o", "out", "--device", "cpu:0", "--memory",
-                     std::to_string(least_ + megabyte), "--quiet"},
+                     std::to_string(least_ + 2 * megabyte), "--quiet"},
                     log);
     std::this_thread::sleep_for(std::chrono::milliseconds(20 + 5 * trial));
     fs::resize_file(dir_ / "k", trial % 2 == 0 ? 8 : data.size() + 8);
@@ -458,7 +458,7 @@ class ExternalKills : public External {
       const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
       std::vector<std::string> arguments{
           "sort", "k",        "--type", "u64",      "-o",
-          "k",    "--device", "cpu:0",  "--memory", std::to_string(least_ + megabyte)};
+          "k",    "--device", "cpu:0",  "--memory", std::to_string(least_ + 2 * megabyte)};
       if (in_place) arguments.emplace_back("--in-place");
       Waiting program(dir_, arguments, null);
       std::this_thread::sleep_for(
