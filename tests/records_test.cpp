@@ -10,6 +10,7 @@
 #include "expect_error.hpp"
 #include "keys.hpp"
 #include "sort/device_ties.hpp"
+#include "sort/record_rows.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -226,13 +227,12 @@ std::uint64_t place(std::vector<Area>& areas) {
   return total;
 }
 
-// Runs one sort. Returns a description of the first error, or nothing.
-std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
+// Runs run(queue, operands), which sorts `columns`. Returns a description of the first error, or
+// nothing.
+template <class Run>
+std::string trial_of(const RecordProblem& p, const std::vector<Bytes>& columns,
+                     std::uint64_t scratch_bytes, const Run& run) {
   const auto& device = test_device();
-  const RecordPlan plan(device, p, method);
-  if (plan.scratch_bytes() != RecordPlan::scratch_bytes_for(p, capabilities(*device), method))
-    return "scratch_bytes_for differs";
-  const auto columns = make_columns(p, seed);
 
   std::vector<Area> areas;
   std::vector<std::size_t> in, out;
@@ -247,7 +247,7 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
   areas.push_back(
       {"positions", records_out(p) * p.position_bytes, std::max(p.position_bytes, 1u), true});
   areas.push_back({"offsets", offsets_bytes(p.segments, p.offset_bytes), p.offset_bytes, false});
-  areas.push_back({"scratch", plan.scratch_bytes(), 16, true});
+  areas.push_back({"scratch", scratch_bytes, 16, true});
   std::vector<std::byte> before(place(areas));
   for (std::uint64_t i = 0; i < before.size(); ++i) before[i] = canary(i);
   for (std::size_t c = 0; c < columns.size(); ++c)
@@ -270,8 +270,8 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
     columns_in.push_back(memory(in[c]));
     columns_out.push_back(p.columns[c].moved == Moved::no ? Memory{} : memory(out[c]));
   }
-  plan.run(*queue,
-           {columns_in, columns_out, memory(positions), memory(areas.size() - 1), memory(offsets)});
+  run(*queue,
+      {columns_in, columns_out, memory(positions), memory(areas.size() - 1), memory(offsets)});
   auto after = before;
   queue->read(after.data(), buffer->memory(), after.size());
 
@@ -300,6 +300,15 @@ std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& meth
     near += fmt::format(" {} {}:{}", a.name, a.offset, a.offset + a.bytes);
   return fmt::format("byte {} is {:#x}, should be {:#x}; there are{}", at,
                      static_cast<int>(after[at]), static_cast<int>(should[at]), near);
+}
+
+std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
+  const auto& device = test_device();
+  const RecordPlan plan(device, p, method);
+  if (plan.scratch_bytes() != RecordPlan::scratch_bytes_for(p, capabilities(*device), method))
+    return "scratch_bytes_for differs";
+  return trial_of(p, make_columns(p, seed), plan.scratch_bytes(),
+                  [&](Queue& queue, const RecordOperands& o) { plan.run(queue, o); });
 }
 
 std::vector<std::uint64_t> counts() {
@@ -573,6 +582,66 @@ TEST(Records, GroupsThatTie) {
   p.key = {{0, 1, FieldType::i128()}, {0, 20, FieldType::bytes(31), Order::descending}};
   p.position_bytes = 4;
   expect_sorted(p, "wide numbers and strings", few_counts());
+}
+
+// Sorts records as rows, however few they are. The first field, a number, gets one of `distinct`
+// values.
+std::string trial_as_rows(const RecordProblem& p, std::uint64_t distinct) {
+  auto columns = make_columns(p, run_seed() | 1);
+  Random random(run_seed() + distinct);
+  const auto& first = p.key[0];
+  const std::uint64_t bytes = p.columns[first.column].bytes;
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t x = random.below(distinct) * 0x9e3779b97f4a7c15u;
+    std::memcpy(columns[first.column].data() + i * bytes + first.offset, &x, first.type.size());
+  }
+  bool sorted = false;
+  const auto what = trial_of(
+      p, columns, record_rows::scratch_bytes(p), [&](Queue& queue, const RecordOperands& o) {
+        sorted = record_rows::sort(queue, p, o.columns_in, o.columns_out, o.scratch);
+      });
+  return sorted ? what : "not sorted";
+}
+
+TEST(Records, AsRows) {
+  if (!on_host()) GTEST_SKIP() << "devices gather";
+  const Field number{0, 0, KeyType::u32}, down{0, 0, KeyType::u64, Order::descending};
+  const std::vector<RecordProblem> problems{
+      {.columns = {{4, Moved::out}, {2, Moved::out}, {8, Moved::out}},
+       .key = {number, {1, 0, KeyType::f16, Order::descending}, {2, 0, KeyType::f64}}},
+      {.columns = {{4}, {2}, {8, Moved::no}, {3}}, .key = {number, {2, 0, KeyType::u64}}},
+      {.columns = {{8, Moved::no}, {12}}, .key = {down}},
+      {.columns = {{4, Moved::out}, {1}}, .key = {number}},
+      {.columns = {{32}}, .key = {down, {0, 8, FieldType::bytes(24)}}},
+      {.columns = {{17, Moved::out}}, .key = {{0, 3, KeyType::i32}, {0, 7, FieldType::bytes(10)}}}};
+  for (auto p : problems)
+    for (const std::uint64_t count : {32'769, 100'003})
+      for (const std::uint64_t distinct : {count, count / 40, std::uint64_t{300}}) {
+        p.count = count;
+        EXPECT_EQ(trial_as_rows(p, distinct), "")
+            << p.columns.size() << " columns, " << p.columns[0].bytes << " bytes in the first, "
+            << count << " records, " << distinct << " values";
+      }
+}
+
+// Words so frequent that one thread would sort too many rows, and records in order, are left to the
+// sort by words.
+TEST(Records, NotAsRows) {
+  if (!on_host()) GTEST_SKIP() << "devices gather";
+  RecordProblem p{.count = 40'000,
+                  .columns = {{8, Moved::out}, {8, Moved::out}},
+                  .key = {{0, 0, KeyType::u64}, {1, 0, KeyType::u64}}};
+  EXPECT_EQ(trial_as_rows(p, 4), "not sorted");
+  p.key.pop_back();
+  for (const std::uint64_t distinct : {4, 16})  // 16: perhaps parts larger than a thread's memory
+    EXPECT_EQ(trial_as_rows(p, distinct), "");
+  EXPECT_EQ(trial_as_rows(p, 1), "not sorted");  // in order
+}
+
+TEST(Records, SoManyThatRowsAreMoved) {
+  if (!on_host()) GTEST_SKIP() << "devices gather";
+  const std::vector<Field> key{{0, 0, KeyType::u32}, {1, 0, KeyType::f64, Order::descending}};
+  expect_sorted({.columns = {{4, Moved::out}, {8}, {2}}, .key = key}, "rows", {(1 << 20) + 1});
 }
 
 // Long lists on devices: the bits in which records differ become words, and records that tie are

@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 
 #include "../kernels/kernels.hpp"
+#include "element_copy.hpp"
 #include "element_loops.hpp"
 #include "embedded.hpp"
 #include "out_of_memory.hpp"
@@ -51,23 +50,6 @@ std::uint64_t number_at(const Memory& m, std::uint64_t i, unsigned bytes) {
   return x;
 }
 
-// Copies an element of Half to 2 * Half bytes by two moves of Half bytes, which may overlap.
-template <std::size_t Half>
-struct Copy {
-  std::size_t size;
-  void operator()(std::byte* to, const std::byte* from) const {
-    std::array<std::byte, Half> first, last;
-    std::memcpy(first.data(), from, Half);
-    std::memcpy(last.data(), from + size - Half, Half);
-    std::memcpy(to, first.data(), Half);
-    std::memcpy(to + size - Half, last.data(), Half);
-  }
-};
-struct CopyLong {
-  std::size_t size;
-  void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, size); }
-};
-
 // Moves elements [begin, end). Prefetches the element some places ahead, because the processor
 // cannot foresee random positions.
 template <class Index, class CopyOne>
@@ -93,23 +75,7 @@ void move_elements(const PermuteProblem& p, const std::byte* in, const Index* po
   const auto all = [&](auto copy) {
     move_elements(p.direction == Direction::gather, in, positions, out, begin, end, copy);
   };
-  const std::size_t size = p.element_bytes;
-  switch (std::bit_width(size)) {
-    case 1:
-      return all(Copy<1>{size});
-    case 2:
-      return all(Copy<2>{size});
-    case 3:
-      return all(Copy<4>{size});
-    case 4:
-      return all(Copy<8>{size});
-    case 5:
-      return all(Copy<16>{size});
-    case 6:
-      return all(Copy<32>{size});
-    default:
-      return all(CopyLong{size});
-  }
+  with_copy(p.element_bytes, all);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "record_rows.hpp"
 #include "record_ties.hpp"
 #include "records.hpp"
 
@@ -49,6 +50,7 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
     if (!is_worth_it(*varying, problem.count, device)) varying.reset();
   }
   choose_columns();
+  moves_rows = value < 0 && record_rows::suits(problem, device, method);
   if (varying) {
     ties.emplace(problem.count, index_bytes(), varying->words(), device);
     sorts.push_back(sort_of_varying());
@@ -198,6 +200,9 @@ void RecordSteps::lay_out(const Capabilities& device) {
   inner = sorting.add(most);
   column = layout.add(std::max(sorting.bytes(), n * column_bytes));
   for (auto* slice : {&keys, &all_positions, &first_keys, &inner}) slice->offset += column.offset;
+  if (!moves_rows) return;
+  const std::uint64_t others = layout.bytes(), own = record_rows::scratch_bytes(problem);
+  if (own > others) layout.add(own - others);
 }
 
 // Limits the scratch memory of the inner sorts to what the other steps leave of max_scratch_bytes.

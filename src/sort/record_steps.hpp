@@ -16,6 +16,7 @@ namespace sortium {
 struct RecordSteps {
   RecordProblem problem;
   std::vector<Word> words;  // least significant first; empty if the key is a whole column
+  bool moves_rows = false;  // if that is worth it: record_rows
   bool sorts_ties = false;  // by the first word, then only records that tie: record_ties
   // If set, these sort instead of `words`, on devices and for long lists: by words of the bits in
   // which records differ, and after the first word only records that tie.

@@ -11,6 +11,7 @@
 #include "embedded.hpp"
 #include "out_of_memory.hpp"
 #include "profiled.hpp"
+#include "record_rows.hpp"
 #include "record_steps.hpp"
 #include "record_ties.hpp"
 
@@ -142,6 +143,7 @@ struct RecordPlan::Implementation {
 
   void enqueue(Queue& queue, const RecordOperands& o) const {
     if (steps.varying) return sort_by_varying(queue, o);
+    if (steps.moves_rows && sort_as_rows(queue, o)) return;
     if (steps.key >= 0) sort_by_column(queue, o);
     for (std::size_t w = 0; w < packers.size(); ++w) sort_by_word(queue, o, w);
     if (steps.sorts_ties)
@@ -165,6 +167,14 @@ struct RecordPlan::Implementation {
   }
   [[nodiscard]] Memory positions(const RecordOperands& o) const {
     return steps.problem.position_bytes != 0 ? o.positions : slice(o, steps.positions);
+  }
+
+  [[nodiscard]] bool sort_as_rows(Queue& queue, const RecordOperands& o) const {
+    std::array<Memory, 64> outputs;
+    const std::size_t columns = steps.problem.columns.size();
+    for (std::size_t c = 0; c < columns; ++c) outputs[c] = out(o, static_cast<int>(c));
+    return record_rows::sort(queue, steps.problem, o.columns_in, std::span(outputs).first(columns),
+                             o.scratch);
   }
 
   void sort_by_column(Queue& queue, const RecordOperands& o) const {

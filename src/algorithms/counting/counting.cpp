@@ -67,7 +67,7 @@ class CountingSorter final : public Sorter {
     if (counts_keys() && ranks_.is_flip()) return;
     keys_ = layout_.add(problem.count * key_bytes_);
     if (problem.payload != Payload::none)
-      values_ = layout_.add(problem.count * problem.value_bytes);
+      values_ = layout_.add_apart(problem.count * problem.value_bytes);
   }
 
   std::uint64_t scratch_bytes() const override { return layout_.bytes(); }

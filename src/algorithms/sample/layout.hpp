@@ -242,8 +242,8 @@ struct Layout {
     if (form == Form::packed)
       values = {keys.offset + n * 4, n * 4};  // not used for positions
     else if (problem.payload != Payload::none)
-      values = scratch.add(n * (form == Form::paired ? moved_bytes : problem.value_bytes));
-    own = scratch.add(threads * own_words * 8);
+      values = scratch.add_apart(n * (form == Form::paired ? moved_bytes : problem.value_bytes));
+    own = scratch.add_apart(threads * own_words * 8);
     if (form == Form::windows && n <= alone) return;
     const bool strips_share = form == Form::codes;
     splitters = scratch.add(std::max(parts + special, strips_share ? strip_parts : 0) * word);

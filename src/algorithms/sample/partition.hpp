@@ -32,12 +32,24 @@ class Partition {
 
   template <class Q>
   void run(Q& queue) {
+    divide(queue);
+    sort(queue);
+  }
+
+  // Partitions the chunks. Then the steps know if they have memory for the largest part, and the
+  // output is not yet written.
+  template <class Q>
+  void divide(Q& queue) {
     host::call(queue, "partition", [&] {
       choose_splitters();
       partition_chunks();
       find_begins();
       make_tasks();
     });
+  }
+  // Sorts the parts into the output.
+  template <class Q>
+  void sort(Q& queue) const {
     host::call(queue, "sort", [&] {
       layout_.each(context_.operands, task_count_, [&](std::uint64_t t) { run_task(tasks_[t]); });
     });

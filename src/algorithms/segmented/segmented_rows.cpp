@@ -19,10 +19,6 @@ constexpr Limits of_keys{64, 112, 256}, with_positions{24, 96, 128};
 // With one or two lanes, a lane has a multiple of this many items, so that there are few kernels.
 constexpr unsigned lane_step = 8;
 
-std::uint64_t value_bytes(const Problem& p) {
-  return p.payload == Payload::none ? 0 : p.value_bytes;
-}
-
 // Bytes of segmented_rows_memory_t (segmented_rows.cl).
 std::uint64_t rows_bytes(const Problem& p, const Capabilities& device, const RowsShape& s) {
   const std::uint64_t sub_group = std::min(device.sub_group_size, 32u),

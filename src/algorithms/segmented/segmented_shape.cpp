@@ -21,10 +21,6 @@ constexpr std::uint64_t merged_from = 4;
 constexpr std::uint64_t tiles_of_part = 4;
 constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
 
-std::uint64_t value_bytes(const Problem& p) {
-  return p.payload == Payload::none ? 0 : p.value_bytes;
-}
-
 void check_segments(const Problem& problem) {
   if (problem.segments == 0 || problem.segments >= std::uint64_t{1} << 32)
     throw Error(ErrorCode::unsupported, fmt::format("segmented: segments is {}; 1 to 2^32 - 1 are "

@@ -14,6 +14,11 @@ constexpr unsigned digit_bits = 8;
 constexpr std::uint64_t radix_size = 1u << digit_bits;  // also the most buckets of a long segment
 constexpr unsigned most_blocks = 6;  // classes of lengths that work-groups sort in local memory
 
+// Returns the bytes of a value or position; 0 if there are none.
+[[nodiscard]] inline std::uint64_t value_bytes(const Problem& p) {
+  return p.payload == Payload::none ? 0 : p.value_bytes;
+}
+
 // The classes of segment lengths, as in segmented_lists.cl, and their lists in scratch memory.
 // First come `tiny` classes, whose segments a few lanes sort; then `blocks` classes, whose segments
 // a work-group sorts. All other segments are long.

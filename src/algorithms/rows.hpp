@@ -1,0 +1,40 @@
+// Records that `sample` moves as rows: the elements of some columns, side by side. So each record
+// is read and written in order, and at random only in a core's cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sortium {
+
+class Rows {
+ public:
+  // `words`: of a record's key.
+  Rows(std::uint64_t count, unsigned row_bytes, unsigned words)
+      : count_(count), row_bytes_(row_bytes), words_(words) {}
+  virtual ~Rows() = default;
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  // Writes the most significant word of each of the records [begin, begin + records).
+  virtual void first_words(std::uint64_t begin, std::uint64_t records, std::uint64_t* to) const = 0;
+  // Copies records begin + places[0], begin + places[1] … of the input to rows.
+  virtual void load(std::uint64_t begin, const std::uint32_t* places, std::uint64_t records,
+                    std::byte* rows) const = 0;
+  // Writes word `word`, at least 1, of rows places[0], places[1] … Word 0 is the most significant.
+  virtual void words_of(unsigned word, const std::byte* rows, const std::uint32_t* places,
+                        std::uint64_t records, std::uint64_t* to) const = 0;
+  // Copies rows places[0], places[1] … to the records [begin, begin + records) of the output.
+  virtual void store(std::uint64_t begin, const std::byte* rows, const std::uint32_t* places,
+                     std::uint64_t records) const = 0;
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }  // records
+  [[nodiscard]] unsigned row_bytes() const { return row_bytes_; }
+  [[nodiscard]] unsigned words() const { return words_; }
+
+ private:
+  std::uint64_t count_;
+  unsigned row_bytes_, words_;
+};
+
+}  // namespace sortium
