@@ -50,6 +50,20 @@ void each(std::uint64_t count, const Body& body) {
   std::for_each(std::execution::par, all.begin(), all.end(), body);
 }
 
+// Sorts the positions below n with std::stable_sort, on all cores or on one, and calls
+// move(i, the i-th position) for each.
+template <class Less, class Move>
+void move_sorted(bool all_cores, std::uint64_t n, const Less& less, const Move& move) {
+  std::vector<std::uint32_t> positions(n);
+  std::iota(positions.begin(), positions.end(), 0u);
+  if (all_cores) {
+    std::stable_sort(std::execution::par, positions.begin(), positions.end(), less);
+    return each(n, [&](std::uint64_t i) { move(i, positions[i]); });
+  }
+  std::stable_sort(positions.begin(), positions.end(), less);
+  for (std::uint64_t i = 0; i < n; ++i) move(i, positions[i]);
+}
+
 }  // namespace
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -108,36 +122,30 @@ EXPORTED void std_stable_argsort(const char* type, const void* keys, std::uint32
 }
 
 // Records of `bytes` bytes by their first `key` bytes: sorts positions, then moves the records.
-EXPORTED void std_sort_bytes(const std::uint8_t* records, std::uint8_t* out, std::uint64_t n,
-                             std::uint64_t bytes, std::uint64_t key) {
-  std::vector<std::uint32_t> positions(n);
-  std::iota(positions.begin(), positions.end(), 0u);
-  std::stable_sort(std::execution::par, positions.begin(), positions.end(),
-                   [=](std::uint32_t a, std::uint32_t b) {
-                     return std::memcmp(records + a * bytes, records + b * bytes, key) < 0;
-                   });
-  each(n, [&](std::uint64_t i) {
-    std::memcpy(out + i * bytes, records + positions[i] * bytes, bytes);
+EXPORTED void std_sort_bytes(bool all_cores, const std::uint8_t* records, std::uint8_t* out,
+                             std::uint64_t n, std::uint64_t bytes, std::uint64_t key) {
+  const auto less = [=](std::uint32_t a, std::uint32_t b) {
+    return std::memcmp(records + a * bytes, records + b * bytes, key) < 0;
+  };
+  move_sorted(all_cores, n, less, [=](std::uint64_t to, std::uint64_t from) {
+    std::memcpy(out + to * bytes, records + from * bytes, bytes);
   });
 }
 
 // Rows of three columns by mass, descending, then kind, then id: sorts positions, then moves the
 // columns.
-EXPORTED void std_sort_rows(const float* mass, const std::uint16_t* kind, const std::uint64_t* id,
-                            float* mass_out, std::uint16_t* kind_out, std::uint64_t* id_out,
-                            std::uint64_t n) {
-  std::vector<std::uint32_t> positions(n);
-  std::iota(positions.begin(), positions.end(), 0u);
-  std::stable_sort(std::execution::par, positions.begin(), positions.end(),
-                   [=](std::uint32_t a, std::uint32_t b) {
-                     if (mass[a] != mass[b]) return mass[a] > mass[b];
-                     if (kind[a] != kind[b]) return kind[a] < kind[b];
-                     return id[a] < id[b];
-                   });
-  each(n, [&](std::uint64_t i) {
-    mass_out[i] = mass[positions[i]];
-    kind_out[i] = kind[positions[i]];
-    id_out[i] = id[positions[i]];
+EXPORTED void std_sort_rows(bool all_cores, const float* mass, const std::uint16_t* kind,
+                            const std::uint64_t* id, float* mass_out, std::uint16_t* kind_out,
+                            std::uint64_t* id_out, std::uint64_t n) {
+  const auto less = [=](std::uint32_t a, std::uint32_t b) {
+    if (mass[a] != mass[b]) return mass[a] > mass[b];
+    if (kind[a] != kind[b]) return kind[a] < kind[b];
+    return id[a] < id[b];
+  };
+  move_sorted(all_cores, n, less, [=](std::uint64_t to, std::uint64_t from) {
+    mass_out[to] = mass[from];
+    kind_out[to] = kind[from];
+    id_out[to] = id[from];
   });
 }
 

@@ -181,14 +181,24 @@ def table_calls(table: dict, by: list[str], std: Std | None) -> Calls:
         calls.update(duckdb_calls(frame, names, down))
     if std is not None and by == ["mass:desc", "kind", "id"]:
         out = [np.empty_like(c) for c in table.values()]
-        sort = std("std_sort_rows", *table.values(), *out, len(order))
+        arguments = (*table.values(), *out, len(order))
+        calls.update(std_calls(std, "std_sort_rows", arguments, out, expected))
+    return calls
 
-        def std_here() -> list:
+
+def std_calls(std: Std, name: str, arguments: tuple, out: Any, expected: Any) -> Calls:
+    """std::stable_sort of positions on all cores and on one, which writes `out`."""
+
+    def call(all_cores: bool) -> Call:
+        sort = std(name, all_cores, *arguments)
+
+        def run() -> Any:
             sort()
             return out
 
-        calls["std"] = Call(std_here, None, expected)
-    return calls
+        return Call(run, None, expected)
+
+    return {"std": call(True), "std, one core": call(False)}
 
 
 def duckdb_calls(frame: Any, names: list[str], down: list[bool]) -> Calls:
@@ -236,13 +246,8 @@ def bytes_calls(rng: Any, count: int, std: Std | None) -> Calls:
         calls.update(duckdb_calls(frame, ["key"], [False]))
     if std is not None:
         out = np.empty_like(records)
-        sort = std("std_sort_bytes", records, out, count, 100, 10)
-
-        def std_here() -> np.ndarray:
-            sort()
-            return out
-
-        calls["std"] = Call(std_here, None, expected)
+        arguments = (records, out, count, 100, 10)
+        calls.update(std_calls(std, "std_sort_bytes", arguments, out, expected))
     return calls
 
 

@@ -17,6 +17,7 @@ _lexsort_plain: Any = _native.lexsort_plain
 _FIELDS_AT_ONCE = 32  # of a key
 _STRING_BYTES = 32  # of a field
 _ELEMENT_BYTES = 256  # of a column
+_COLUMNS = 64  # of a sort
 
 
 def has_fields(x: Any) -> bool:
@@ -174,8 +175,8 @@ def argsort_columns(
 
 def take(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """x[positions], copied by all cores if x's elements have at most 256 bytes."""
-    size = x.dtype.itemsize * int(np.prod(x.shape[1:], dtype=np.int64))
-    if not 0 < size <= _ELEMENT_BYTES or x.dtype.hasobject or len(positions) == 0:
+    size = _element_bytes(x)
+    if size is None or len(positions) == 0:
         return x[positions]
     source = np.ascontiguousarray(x)
     result = np.empty((len(positions), *x.shape[1:]), x.dtype)
@@ -230,23 +231,62 @@ def sort(
     return take(x, positions) if x.ndim == 1 else np.take_along_axis(x, positions, axis)
 
 
+def _field_of(dtype: np.dtype, order: Order, argument: str) -> dict | None:
+    """Keyword arguments of _native.Field, by which elements are sorted as they are. None if they
+    must be encoded first."""
+    if dtype.kind == "S" and 0 < dtype.itemsize <= _STRING_BYTES:
+        return {"type": "bytes", "bytes": dtype.itemsize, "descending": order.descending}
+    if dtype.kind in "biufmM" and dtype.isnative:
+        code = code_of(NUMPY, np.empty(0, dtype), order, argument)
+        return None if code.is_coded else _number_field(code, order)
+    return None
+
+
 def _fields_of_rows(dtype: np.dtype, by: list[tuple[str, Order]]) -> list | None:
-    """Keyword arguments of _native.Field, by which whole records are sorted as they are. None if a
-    field must be encoded first."""
+    """The fields of records that are sorted as they are; None if one must be encoded first."""
     fields = []
     for name, order in by:
-        field, offset = dtype.fields[name][:2]  # type: ignore[index]
-        if field.kind == "S" and 0 < field.itemsize <= _STRING_BYTES:
-            key: dict = {"type": "bytes", "bytes": field.itemsize, "descending": order.descending}
-        elif field.kind in "biufmM" and field.isnative:
-            code = code_of(NUMPY, np.empty(0, field), order, f"table[{name!r}]")
-            if code.is_coded:
-                return None
-            key = _number_field(code, order)
-        else:
+        element, offset = dtype.fields[name][:2]  # type: ignore[index]
+        field = _field_of(element, order, f"table[{name!r}]")
+        if field is None:
             return None
-        fields.append({"offset": offset, **key})
+        fields.append({"offset": offset, **field})
     return fields if 0 < len(fields) <= _FIELDS_AT_ONCE else None
+
+
+def _sort_columns(
+    columns: dict[str, np.ndarray], by: list[tuple[str, Order]], device: str | None
+) -> dict | None:
+    """The columns of a table in the order of some of them, by one sort. None if the columns do not
+    allow that."""
+    sizes = [_element_bytes(c) for c in columns.values()]
+    count = len(next(iter(columns.values())))
+    if count < 2 or len(columns) > _COLUMNS or len(by) > _FIELDS_AT_ONCE or None in sizes:
+        return None
+    places = {name: i for i, name in enumerate(columns)}
+    key = []
+    for name, order in by:
+        column = columns[name]
+        field = _field_of(column.dtype, order, f"table[{name!r}]") if column.ndim == 1 else None
+        if field is None:
+            return None
+        key.append(_native.Field(column=places[name], **field))
+    sources = [np.ascontiguousarray(c) for c in columns.values()]
+    results = [np.empty(c.shape, c.dtype) for c in sources]
+    problem = {
+        "count": count,
+        "columns": [_native.Column(size, "out") for size in sizes],
+        "key": key,
+        "position_bytes": 0,
+    }
+    NUMPY.place(None, device).sort_records(problem, Method(), sources, results)
+    return dict(zip(columns, results))
+
+
+def _element_bytes(x: np.ndarray) -> int | None:
+    """The bytes of x[0]; None if a sort of records cannot move it."""
+    size = x.dtype.itemsize * int(np.prod(x.shape[1:], dtype=np.int64))
+    return size if 0 < size <= _ELEMENT_BYTES and not x.dtype.hasobject else None
 
 
 def _sort_rows(
@@ -400,7 +440,12 @@ def sort_by(table: Any, by: str | Sequence[str], *, device: str | None = None) -
         lengths = {name: len(c) if c.ndim else None for name, c in columns.items()}
         if len(set(lengths.values())) > 1 or None in lengths.values():
             raise ValueError(f"table has columns of lengths {lengths}; equal ones are needed")
-        positions = _argsort_table(columns, _parse_by(by), device)
+        parsed = _parse_by(by)
+        _check_names(parsed, columns)
+        result = _sort_columns(columns, parsed, device)
+        if result is not None:
+            return result
+        positions = _argsort_table(columns, parsed, device)
         return {name: take(c, positions) for name, c in columns.items()}
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         from . import _arrow

@@ -55,7 +55,7 @@ class ScratchLayout {
   // arrays must not be a multiple of 2^28 bytes apart (Lipp et al., "Take A Way", 2020).
   Slice add_apart(std::uint64_t bytes) {
     constexpr std::uint64_t some_pages = 5 * 4096;
-    if (bytes != 0) total_ += some_pages;
+    if (total_ >= std::uint64_t{1} << 28) total_ += some_pages;
     return add(bytes);
   }
   [[nodiscard]] std::uint64_t bytes() const { return total_; }
