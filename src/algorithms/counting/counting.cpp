@@ -4,10 +4,10 @@
 //
 // Long lists of 8- or 16-bit keys without values are read once, to count each key, and written
 // once, from the counts. All other lists are partitioned stably by digits of the rank, the low
-// digit first; long lists by the high digit first, and each part then by the low one. A digit has
-// at most 8 bits: ranks of up to 8 bits need one pass, others two. Each thread counts and moves the
-// records of a chunk, so frequent keys do not unbalance the threads.
-// The positions of few records are sorted without their keys: words of a digit and a position move.
+// digit first; by several threads by the high digit first, and each part then by the low one. A
+// digit has at most 8 bits: ranks of up to 8 bits need one pass, others two. Each thread counts and
+// moves the records of a chunk, so frequent keys do not unbalance the threads. The positions of few
+// records are sorted without their keys: words of a digit and a position move.
 //
 // The sort cannot fail after it has begun to write the output: all its memory is scratch memory.
 #include <fmt/format.h>
@@ -470,10 +470,11 @@ class CountingSorter final : public Sorter {
 
   using Counts = std::array<std::uint32_t, std::size_t{1} << most_digit_bits>;
 
-  // ---- Long lists: parts of the high digit, which are then sorted by the low one ----
+  // ---- Several threads: parts of the high digit, which are then sorted by the low one ----
 
-  // Fewer records fit a cache, so the low digit can as well be first.
-  [[nodiscard]] bool sorts_parts() const { return problem_.count >= std::uint64_t{1} << 21; }
+  // A part fits the nearest cache. A second pass over the whole list would take as long on an idle
+  // machine, and longer on a busy one. One thread gains nothing by parts.
+  [[nodiscard]] bool sorts_parts() const { return chunks_ > 1; }
   // Returns false, with nothing written to the output, if a part would keep a thread busy alone.
   template <class Key, class Value, class Q>
   bool sort_by_parts(Q& queue, const Operands& o, const Columns<Key, Value>& in,
