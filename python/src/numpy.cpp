@@ -160,23 +160,36 @@ nb::object argsort_plain(nb::handle x, nb::handle descending, unsigned index_byt
   return result;
 }
 
+// True if the numbers ascend from 0 to `last`.
+template <class Number>
+bool are_offsets(const Plain& numbers, std::uint64_t last) {
+  const auto* const first = static_cast<const Number*>(numbers.data());
+  const auto* const end = first + numbers.count();
+  return std::is_sorted(first, end) && *first == 0 && static_cast<std::uint64_t>(end[-1]) == last;
+}
+bool are_offsets(const Plain& numbers, std::uint64_t last) {
+  if (!numbers || numbers.count() == 0 || !PyTypeNum_ISINTEGER(numbers.type())) return false;
+  const bool is_signed = PyTypeNum_ISSIGNED(numbers.type());
+  if (numbers.element_bytes() == 4)
+    return is_signed ? are_offsets<std::int32_t>(numbers, last)
+                     : are_offsets<std::uint32_t>(numbers, last);
+  if (numbers.element_bytes() == 8)
+    return is_signed ? are_offsets<std::int64_t>(numbers, last)
+                     : are_offsets<std::uint64_t>(numbers, last);
+  return false;
+}
+
 nb::object sort_segments_plain(nb::handle x, nb::handle offsets, nb::handle descending) {
   const Keys keys(x, is_true(descending));
   const Plain starts(offsets);
-  if (!keys || keys.have_nat() || !starts || starts.count() == 0 ||
-      !PyTypeNum_ISSIGNED(starts.type()) || starts.element_bytes() != 8)
-    return nb::none();
+  if (!keys || keys.have_nat() || !are_offsets(starts, keys.count())) return nb::none();
   Problem p = keys.problem;
   p.segments = starts.count() - 1;
-  p.offset_bytes = 8;
-  const auto* const first = static_cast<const std::int64_t*>(starts.data());
-  if (!std::is_sorted(first, first + starts.count()) || first[0] != 0 ||
-      first[p.segments] != static_cast<std::int64_t>(p.count))
-    return nb::none();
+  p.offset_bytes = static_cast<unsigned>(starts.element_bytes());
   nb::object result = keys.empty(p.count);
   if (p.count == 0) return result;
   without_gil(p.count, [&] {
-    sortium::sort_host(p, {keys.data(), data_of(result), nullptr, nullptr, first}, on_host);
+    sortium::sort_host(p, {keys.data(), data_of(result), nullptr, nullptr, starts.data()}, on_host);
   });
   return result;
 }

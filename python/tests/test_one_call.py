@@ -150,7 +150,19 @@ def test_times_of_different_units_take_the_general_path():
     np.testing.assert_array_equal(ps.searchsorted(seconds, days), np.searchsorted(seconds, days))
 
 
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+def test_offsets_of_segments(dtype):
+    x = np.random.default_rng().integers(0, 100, 50)
+    expected = np.concatenate([np.sort(x[:7]), np.sort(x[7:])])
+    np.testing.assert_array_equal(
+        _native.sort_segments_plain(x, np.array([0, 7, 7, 50], dtype), False), expected
+    )
+    for wrong in ([0, 7, 49], [1, 50], [0, 8, 7, 50], []):
+        assert _native.sort_segments_plain(x, np.array(wrong, dtype), False) is None
+
+
 def test_arguments_that_need_the_general_path():
+    assert _native.sort_segments_plain(X, np.array([0, 10], "i2"), False) is None
     assert _native.sort_segments_plain(X, np.array([0, 10]).view("m8[s]"), False) is None
     for kth in (10, -11, 1 << 70, 1.0, True, np.int64(1), [1]):
         assert _native.partition_plain(X, kth, False, False) is None
