@@ -47,22 +47,26 @@ class ScratchLayout {
   };
   Slice add(std::uint64_t bytes) {
     const Slice s{total_, bytes};
+    last_ = total_;
     total_ += (bytes + alignment - 1) / alignment * alignment;
     return s;
   }
-  // The same for an array in host memory that is used at the same time as the one before it. AMD's
-  // processors find a line in the nearest cache by a hash of address bits 12 to 27, so two such
-  // arrays must not be a multiple of 2^28 bytes apart (Lipp et al., "Take A Way", 2020).
+  // Like add(), for an array in host memory that is used at the same time as the one before it.
+  // AMD's processors find a line in the first-level cache by a hash of address bits 12 to 27, so
+  // two such arrays must not be a multiple of 2^28 bytes apart, nor almost (Lipp et al., "Take A
+  // Way", 2020).
   Slice add_apart(std::uint64_t bytes) {
-    constexpr std::uint64_t some_pages = 5 * 4096;
-    if (total_ >= std::uint64_t{1} << 28) total_ += some_pages;
+    constexpr std::uint64_t period = std::uint64_t{1} << 28, some_pages = 5 * 4096;
+    const std::uint64_t distance = total_ - last_, rest = distance % period;
+    if (distance > some_pages && (rest < some_pages || rest > period - some_pages))
+      total_ += 2 * some_pages;
     return add(bytes);
   }
   [[nodiscard]] std::uint64_t bytes() const { return total_; }
   static constexpr std::uint64_t alignment = 512;
 
  private:
-  std::uint64_t total_ = 0;
+  std::uint64_t total_ = 0, last_ = 0;  // last_: where the last slice begins
 };
 
 // One planned sort. It is made for a Problem and a device's capabilities, without using the device.

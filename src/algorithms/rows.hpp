@@ -1,5 +1,5 @@
-// Records that `sample` moves as rows: the elements of some columns, side by side. So each record
-// is read and written in order, and at random only in a core's cache.
+// Records that `sample` sorts as rows. A row has the elements of some columns, side by side. So
+// records are read and written in order, and at random only in a core's cache.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace sortium {
 
+// The functions are called by several threads at once, and must not throw.
 class Rows {
  public:
-  // `words`: of a record's key.
+  // `words`: the number of 64-bit words of a record's key.
   Rows(std::uint64_t count, unsigned row_bytes, unsigned words)
       : count_(count), row_bytes_(row_bytes), words_(words) {}
   virtual ~Rows() = default;
@@ -18,7 +19,7 @@ class Rows {
 
   // Writes the most significant word of each of the records [begin, begin + records).
   virtual void first_words(std::uint64_t begin, std::uint64_t records, std::uint64_t* to) const = 0;
-  // Copies records begin + places[0], begin + places[1] … of the input to rows.
+  // Copies record begin + places[i] of the input to rows + i * row_bytes().
   virtual void load(std::uint64_t begin, const std::uint32_t* places, std::uint64_t records,
                     std::byte* rows) const = 0;
   // Writes word `word`, at least 1, of rows places[0], places[1] … Word 0 is the most significant.

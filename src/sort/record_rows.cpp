@@ -3,6 +3,7 @@
 #ifdef SORTIUM_WITH_HOST
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "../algorithms/catalog.hpp"
@@ -19,14 +20,14 @@ namespace {
 
 constexpr unsigned most_row_bytes = 32;  // longer rows gain little, and need much scratch memory
 constexpr unsigned counted = 16;         // keys of at most so many bits are sorted by counting
-// From so many records on, gathers of the columns take longer: of a packed key, and of a key that
-// is a column (docs/lab-notebook/records.md).
+// Fewer records are gathered faster. For a packed key, and for a key that is a column
+// (docs/lab-notebook/records.md).
 constexpr std::uint64_t least_packed = 1u << 20, least_plain = 1u << 23;
 
 class RecordRows final : public Rows {
  public:
-  // `words` are those of the problem's key, least significant first. Without memory, only
-  // row_bytes, count and `words` may be used.
+  // `words` are those of the problem's key, least significant first. With empty spans, only
+  // count(), row_bytes() and words() may be called.
   RecordRows(const RecordProblem& problem, const std::vector<Word>& words,
              std::span<const Memory> inputs, std::span<const Memory> outputs)
       : RecordRows(problem, words, columns_of(problem, words), inputs, outputs) {}
@@ -148,16 +149,21 @@ std::uint64_t record_rows::scratch_bytes(const RecordProblem& problem) {
 }
 
 bool record_rows::sort(Queue& queue, const RecordProblem& problem, std::span<const Memory> inputs,
-                       std::span<const Memory> outputs, Memory scratch) try {
+                       std::span<const Memory> outputs, Memory scratch) {
   host::Threads threads(host::all_threads());
-  threads.start();
-  const auto words = words_of(problem.key);
-  const RecordRows rows(problem, words, inputs, outputs);
+  std::vector<Word> words;
+  std::optional<RecordRows> rows;
+  try {
+    threads.start();
+    host::register_thread();
+    words = words_of(problem.key);
+    rows.emplace(problem, words, inputs, outputs);
+  } catch (const std::exception&) {  // no memory or no threads
+    return false;
+  }
   bool sorted = false;
-  threads.run([&] { sorted = catalog::sample_rows(queue, rows, threads.count(), scratch); });
+  threads.run([&] { sorted = catalog::sample_rows(queue, *rows, threads.count(), scratch); });
   return sorted;
-} catch (const std::bad_alloc&) {  // no memory or no threads
-  return false;
 }
 #else
 bool record_rows::suits(const RecordProblem&, const Capabilities&, const Method&) { return false; }

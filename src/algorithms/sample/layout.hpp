@@ -201,7 +201,9 @@ struct Layout {
     const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
                                                             1u << 13, 1u << (many ? 17 : 16));
     chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(n >> part_exponent(), 8 * threads, 1024);
+    constexpr std::uint64_t most_parts = 1024;
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(
+        n >> part_exponent(), std::min<std::uint64_t>(8 * threads, most_parts), most_parts);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     is_split = form == Form::codes && n > alone && is_split_among(threads, n * key_bytes) &&
                given.number("parts", 0) == 0 && given.number("chunk", 0) == 0;

@@ -9,9 +9,9 @@ namespace {
 using namespace sample;
 
 // Looks at some records. Returns false if the first words are in order or in runs, for which other
-// sorts are faster, or if one of several words is so frequent that a thread would sort too many
-// rows alone.
-bool suits(const Rows& rows, unsigned threads) {
+// sorts are faster, or if keys have several words and one first word is so frequent that a thread
+// would sort too many rows alone.
+bool rows_are_faster(const Rows& rows, unsigned threads) {
   constexpr std::uint64_t samples = 1024, together = 16;
   std::uint64_t words[samples], falls = 0;
   Positions positions(Positions::splitters_seed);
@@ -27,7 +27,7 @@ bool suits(const Rows& rows, unsigned threads) {
     for (next = i + 1; next < samples && words[next] == words[i];) ++next;
     longest = std::max(longest, next - i);
   }
-  return longest * 8 * threads <= samples;
+  return longest <= std::max<std::uint64_t>(2, samples / (std::uint64_t{8} * threads));
 }
 
 template <bool has_one_word>
@@ -52,7 +52,7 @@ std::uint64_t catalog::sample_rows_scratch(const Rows& rows, unsigned threads) {
 
 bool catalog::sample_rows(Queue& queue, const Rows& rows, unsigned threads, Memory scratch) {
   bool worth_it = false;
-  host::call(queue, "look", [&] { worth_it = suits(rows, threads); });
+  host::call(queue, "look", [&] { worth_it = rows_are_faster(rows, threads); });
   if (!worth_it) return false;
   const RowLayout layout(rows, threads);
   return rows.words() == 1 ? sort_rows<true>(queue, rows, layout, scratch)

@@ -25,19 +25,22 @@ struct RowLayout {
                .value_bytes = sizeof(std::uint32_t)},
               most_threads, {}),
         row_bytes(rows.row_bytes()),
-        own_bytes(std::max(sizes.chunk * bytes_of_partition,
+        own_bytes(std::max(whole_lines(sizes.chunk * bytes_of_partition),
                            bytes_of_part(2 * ceil_div(rows.count(), sizes.parts)))) {
     ScratchLayout& scratch = sizes.scratch;
     all_rows = scratch.add_apart(rows.count() * row_bytes);
     own = scratch.add_apart(sizes.threads * own_bytes);
   }
 
-  // A thread's own memory: for each record of a chunk, a word and a place; for each record of a
-  // part, its row, three words and two places.
+  // A thread's own memory serves both steps in turn. The partition needs a word and a place for
+  // each record of a chunk; a part needs its rows, and three words and two places for each of them.
   static constexpr std::uint64_t bytes_of_partition = 12;
   [[nodiscard]] std::uint64_t bytes_of_part(std::uint64_t records) const {
+    return whole_lines(records * (row_bytes + 3 * 8 + 2 * 4));
+  }
+  static std::uint64_t whole_lines(std::uint64_t bytes) {
     constexpr std::uint64_t line = 64;
-    return ceil_div(records * (row_bytes + 3 * 8 + 2 * 4), line) * line;
+    return ceil_div(bytes, line) * line;
   }
 
   Layout sizes;
@@ -45,7 +48,7 @@ struct RowLayout {
   ScratchLayout::Slice all_rows, own;
 };
 
-// With one word, rows that tie in it are in their final order after a stable partition.
+// If keys have one word, a part in which all words are equal needs no sort.
 template <bool has_one_word>
 class RowSteps {
   using Place = std::uint32_t;
@@ -82,12 +85,12 @@ class RowSteps {
   }
 
   struct Part {
-    // The words in the part's order; memory for words of places; for words of ties.
-    Word *first, *placed, *next;
+    Word *first, *placed, *next;  // first words, as gathered; words of places; words of ties
     Place *order, *spare;
     std::byte* rows;
   };
-  // Tries to allocate memory for parts larger than a thread's own memory, which are rare.
+  // Allocates memory if a part exceeds a thread's own memory, which is rare. has_memory() reports
+  // failure.
   void prepare(std::uint64_t largest) {
     large_bytes_ = layout_.bytes_of_part(largest);
     if (large_bytes_ > layout_.own_bytes)
@@ -149,8 +152,8 @@ class RowSteps {
     for (std::uint64_t i = 0; i < count; ++i) order[i] = static_cast<Place>(placed[i] & by.mask());
   }
 
-  // The rows part.order[begin] to part.order[end - 1] are sorted by the words before `word`.
-  // before(i) is the last one of these words. Sorts those that tie by the words from `word` on.
+  // part.order from `begin` to `end` is sorted by words 0 to word - 1. before(i) returns word
+  // word - 1 of row part.order[i]. Sorts each group that ties by the remaining words.
   template <class Before>
   void sort_ties(const Part& part, std::uint64_t begin, std::uint64_t end, unsigned word,
                  const Before& before) const {
