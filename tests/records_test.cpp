@@ -11,6 +11,7 @@
 #include "keys.hpp"
 #include "sort/device_ties.hpp"
 #include "sort/record_rows.hpp"
+#include "sort/record_steps.hpp"
 #include "support.hpp"
 
 namespace sortium::test {
@@ -636,6 +637,21 @@ TEST(Records, NotAsRows) {
   for (const std::uint64_t distinct : {4, 16})  // 16: perhaps parts larger than a thread's memory
     EXPECT_EQ(trial_as_rows(p, distinct), "");
   EXPECT_EQ(trial_as_rows(p, 1), "not sorted");  // in order
+}
+
+TEST(Records, RowsAreMovedIfColumnsWouldBeGathered) {
+  if (!on_host()) GTEST_SKIP() << "devices gather";
+  const auto& device = capabilities(*test_device());
+  const auto moves_rows = [&](std::uint64_t count, std::vector<Column> columns) {
+    const std::vector<Field> key{{0, 0, KeyType::u64}};
+    return RecordSteps({count, std::move(columns), key}, device, {}).moves_rows;
+  };
+  constexpr std::uint64_t many = 1 << 23;
+  EXPECT_FALSE(moves_rows(many, {{8}})) << "keys alone";
+  EXPECT_FALSE(moves_rows(many, {{8}, {4}})) << "a value moves with its key";
+  EXPECT_TRUE(moves_rows(many, {{8}, {4}, {2}}));
+  EXPECT_FALSE(moves_rows(many - 1, {{8}, {4}, {2}})) << "few";
+  EXPECT_FALSE(moves_rows(many, {{8}, {25}})) << "rows of 33 bytes";
 }
 
 TEST(Records, SoManyThatRowsAreMoved) {

@@ -51,7 +51,7 @@ class ScratchLayout {
     total_ += (bytes + alignment - 1) / alignment * alignment;
     return s;
   }
-  // Like add(), for an array in host memory that is used at the same time as the one before it.
+  // Like add(). For arrays in host memory: a loop uses this one and the one before it.
   // AMD's processors find a line in the first-level cache by a hash of address bits 12 to 27, so
   // two such arrays must not be a multiple of 2^28 bytes apart, nor almost (Lipp et al., "Take A
   // Way", 2020).

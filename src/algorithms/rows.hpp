@@ -19,13 +19,14 @@ class Rows {
 
   // Writes the most significant word of each of the records [begin, begin + records).
   virtual void first_words(std::uint64_t begin, std::uint64_t records, std::uint64_t* to) const = 0;
-  // Copies record begin + places[i] of the input to rows + i * row_bytes().
+  // Copies record begin + places[i] of the input to row i, which begins at rows + i * row_bytes().
   virtual void load(std::uint64_t begin, const std::uint32_t* places, std::uint64_t records,
                     std::byte* rows) const = 0;
-  // Writes word `word`, at least 1, of rows places[0], places[1] … Word 0 is the most significant.
+  // Writes word `word` of row places[i] to to[i]. Word 0, the most significant one, is not asked
+  // for.
   virtual void words_of(unsigned word, const std::byte* rows, const std::uint32_t* places,
                         std::uint64_t records, std::uint64_t* to) const = 0;
-  // Copies rows places[0], places[1] … to the records [begin, begin + records) of the output.
+  // Copies row places[i] to record begin + i of the output.
   virtual void store(std::uint64_t begin, const std::byte* rows, const std::uint32_t* places,
                      std::uint64_t records) const = 0;
 

@@ -10,7 +10,7 @@
 #include "../algorithms/rows.hpp"
 #include "element_copy.hpp"
 #include "element_loops.hpp"
-#include "record_words.hpp"
+#include "record_ties.hpp"
 #endif
 
 namespace sortium {
@@ -19,7 +19,6 @@ namespace sortium {
 namespace {
 
 constexpr unsigned most_row_bytes = 32;  // longer rows gain little, and need much scratch memory
-constexpr unsigned counted = 16;         // keys of at most so many bits are sorted by counting
 // Fewer records are gathered faster. For a packed key, and for a key that is a column
 // (docs/lab-notebook/records.md).
 constexpr std::uint64_t least_packed = 1u << 20, least_plain = 1u << 23;
@@ -132,14 +131,10 @@ class RecordRows final : public Rows {
 
 bool record_rows::suits(const RecordProblem& problem, const Capabilities& device,
                         const Method& method) {
-  if (device.backend != Backend::host || problem.segments != 0 || problem.limit != 0 ||
-      problem.position_bytes != 0 || method.algorithm != "auto" || method.max_scratch_bytes != 0)
-    return false;
+  if (!record_ties::suits(problem, device, method) || problem.position_bytes != 0) return false;
   if (problem.count < (plain_column(problem) < 0 ? least_packed : least_plain)) return false;
-  if (std::ranges::all_of(problem.columns, [](const Column& c) { return c.moved == Moved::no; }))
-    return false;
   const auto words = words_of(problem.key);
-  return (words.size() > 1 || words[0].bits > counted) &&
+  return (words.size() > 1 || words[0].bits > most_counted_bits) &&
          RecordRows(problem, words, {}, {}).row_bytes() <= most_row_bytes;
 }
 

@@ -8,14 +8,15 @@
 
 namespace sortium::record_rows {
 
-// True if this build has cpu:0, and rows may be the faster way on the device.
+// For problems with a column to gather: true if this build has cpu:0, and rows may be the faster
+// way on the device.
 [[nodiscard]] bool suits(const RecordProblem& problem, const Capabilities& device,
                          const Method& method);
 [[nodiscard]] std::uint64_t scratch_bytes(const RecordProblem& problem);
 
 // outputs[c] is the memory for the sorted column c, which may be that of inputs[c]; it is empty if
 // the column is not moved. `scratch` has scratch_bytes() bytes. Returns false, with nothing
-// written, if the records are better sorted in another way, or if memory or threads are lacking.
+// written, if another way is faster, or if there is not enough memory or no thread can start.
 [[nodiscard]] bool sort(Queue& queue, const RecordProblem& problem, std::span<const Memory> inputs,
                         std::span<const Memory> outputs, Memory scratch);
 

@@ -50,7 +50,7 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
     if (!is_worth_it(*varying, problem.count, device)) varying.reset();
   }
   choose_columns();
-  moves_rows = value < 0 && record_rows::suits(problem, device, method);
+  moves_rows = !gathered.empty() && record_rows::suits(problem, device, method);
   if (varying) {
     ties.emplace(problem.count, index_bytes(), varying->words(), device);
     sorts.push_back(sort_of_varying());
@@ -125,8 +125,7 @@ Problem RecordSteps::sort_of_column() const {
 // The sort by word `w`. The first sort makes the positions; later sorts move them. cpu:0's `sample`
 // sorts by all bits faster than by some, and a word's other bits are zero.
 Problem RecordSteps::sort_of_word(std::size_t w, Backend backend) const {
-  constexpr unsigned counted = 16;  // cpu:0 sorts by counting if at most this many bits count
-  const bool by_all = backend == Backend::host && words[w].bits > counted;
+  const bool by_all = backend == Backend::host && words[w].bits > most_counted_bits;
   Problem s{.key = words[w].key(),
             .count = problem.count,
             .payload = Payload::values,

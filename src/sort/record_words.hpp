@@ -11,6 +11,8 @@
 
 namespace sortium {
 
+// cpu:0 sorts by counting if at most so many bits of a key count.
+constexpr unsigned most_counted_bits = 16;
 // The most columns from which one word can be packed: records_pack has a parameter for each column.
 constexpr std::size_t columns_of_a_word = 8;
 

@@ -1,6 +1,6 @@
 // Counting sort for the host: Seward, 1954; Knuth, "The Art of Computer Programming", volume 3,
 // section 5.2, algorithm D. At most 16 bits of a key are significant, so there are at most 65,536
-// ranks. Keys are never compared.
+// ranks. Keys are only compared to find lists that are in order.
 //
 // Long lists of 8- or 16-bit keys without values are read once, to count each key, and written
 // once, from the counts. All other lists are partitioned stably by digits of the rank, the low
@@ -472,8 +472,9 @@ class CountingSorter final : public Sorter {
 
   // ---- Several threads: parts of the high digit, which are then sorted by the low one ----
 
-  // A part fits the nearest cache. A second pass over the whole list would take as long on an idle
-  // machine, and longer on a busy one. One thread gains nothing by parts.
+  // A part fits the first-level cache. So this is faster than a second pass over the whole list
+  // while other programs use the machine's caches, and as fast while none does. One thread gains
+  // nothing by parts.
   [[nodiscard]] bool sorts_parts() const { return chunks_ > 1; }
   // Returns false, with nothing written to the output, if a part would keep a thread busy alone.
   template <class Key, class Value, class Q>

@@ -26,9 +26,8 @@ class InsertTail {
     Key* keys_out;           // may be null
     Value* values_out;       // may be null
   };
-  // Records [0, sorted) are in order. The tail's records, from the lowest to the highest, are
-  // sorted + (words[0] & mask), sorted + (words[1] & mask), … `cuts` has space for `tail` numbers,
-  // which cut() writes.
+  // Records [0, sorted) are in order. The tail's record of rank i is sorted + (words[i] & mask).
+  // `cuts` has space for `tail` numbers, which cut() writes.
   InsertTail(const Columns& columns, std::uint64_t sorted, std::uint64_t tail,
              const std::uint64_t* words, std::uint64_t mask, std::uint64_t* cuts,
              Coding<Key> coding)

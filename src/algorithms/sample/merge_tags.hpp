@@ -29,8 +29,8 @@ class TagMerge {
         run_count_(count),
         tag_bits_(count <= 4 ? 2 : 3) {
     for (std::size_t r = 0; r < count; ++r) records_ += runs[r].end - runs[r].begin;
-    // Floats are compared with 0. Codes of negative floats are inverted, so low bits that all
-    // floats share and that are not 0 differ between codes of both signs.
+    // Codes of negative floats are inverted. So a bit that is 1 in all floats differs between the
+    // codes of both signs. A comparison with 0 finds such bits, too.
     const Key other = coding.is_float ? Key{0} : keys[runs[0].begin];
     for (std::size_t r = 0; r < count && (differing_ & 1) == 0; ++r)
       differing_ |= differing_bits(keys + runs[r].begin, runs[r].end - runs[r].begin, other);

@@ -89,8 +89,8 @@ class RowSteps {
     Place *order, *spare;
     std::byte* rows;
   };
-  // Allocates memory if a part exceeds a thread's own memory, which is rare. has_memory() reports
-  // failure.
+  // Allocates memory if a part is too large for a thread's own memory. This is rare, and may fail:
+  // see has_memory().
   void prepare(std::uint64_t largest) {
     large_bytes_ = layout_.bytes_of_part(largest);
     if (large_bytes_ > layout_.own_bytes)
@@ -152,8 +152,9 @@ class RowSteps {
     for (std::uint64_t i = 0; i < count; ++i) order[i] = static_cast<Place>(placed[i] & by.mask());
   }
 
-  // part.order from `begin` to `end` is sorted by words 0 to word - 1. before(i) returns word
-  // word - 1 of row part.order[i]. Sorts each group that ties by the remaining words.
+  // The rows part.order[begin] to part.order[end - 1] are sorted by all words before `word`. The
+  // last of these words, of row part.order[i], is before(i). Rows in which it is equal are a group.
+  // Sorts each group by `word` and the words after it.
   template <class Before>
   void sort_ties(const Part& part, std::uint64_t begin, std::uint64_t end, unsigned word,
                  const Before& before) const {

@@ -8,8 +8,8 @@
 // or 1 times replace conditions.
 
 // Parameters beside those of bins.cl:
-PARAMETER(COMPOSITE)      // 1: an item is the key's rank followed by the record's position in the
-                          // segment. 0: an item is the key's order bits
+PARAMETER(COMPOSITE)      // 1: an item is the key's rank and, below it, the record's position in
+                          // the segment; 0: an item has only the key's order bits
 PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(DROPS)  // 1: if more bits differ than fit beside the position, items omit the lowest
                   // ones; records that then seem to tie are compared by these bits after the sort
@@ -143,8 +143,8 @@ INLINE void empty_bins(LOCAL segmented_memory_t* mine) {
   if (t == 0) mine->crowded = mine->unsorted = 0;
 }
 
-// Work-item t scans words t * 4 * BIN_QUADS and up. They are in quads t, t + WG, ... of the local
-// memory, so that neighbouring work-items access neighbouring quads.
+// Work-item t scans BIN_QUADS quads of 4 words each, from word t * 4 * BIN_QUADS on. These are
+// quads t, t + WG, ... of the local memory, so neighbouring work-items access neighbouring quads.
 #define SLOT_OF_WORD(word) \
   (((word) / 4 % BIN_QUADS * WG + (word) / (4 * BIN_QUADS)) * 4 + (word) % 4)
 #define WORD_OF_SLOT(slot) ((slot) / 4 % WG * (4 * BIN_QUADS) + (slot) / 4 / WG * 4 + (slot) % 4)
