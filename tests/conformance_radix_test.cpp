@@ -35,7 +35,7 @@ TEST(CountedTiles, AreAddedUp) {
                        d,
                        count});
     }
-  expect_stable(std::move(cases), {"msd", "bits=8"});
+  expect_stable(std::move(cases), {"msd", ""});
 }
 
 // msd samples the keys of long lists to estimate whether keys repeat and whether there are few
@@ -123,6 +123,33 @@ TEST(SampledKeys, AreStretched) {
     if (small) cases.resize(2);
     expect_stable(std::move(cases), {"msd", parameters});
   }
+}
+
+// Short lists whose leading bits do not spread are sorted by cells, or by passes if a cell has too
+// many keys or if floats tie.
+TEST(ShortLists, AreSortedByCells) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto key :
+       {KeyType::u32, KeyType::f64, KeyType::i64, KeyType::f32, KeyType::u64, KeyType::i32})
+    for (const auto d :
+         {Distribution::hill, Distribution::range, Distribution::clusters, Distribution::numbers,
+          Distribution::leads, Distribution::few_distinct, Distribution::zipf,
+          Distribution::constant, Distribution::sorted, Distribution::peaks, Distribution::random})
+      for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+        // Items hold a whole key and a position.
+        if (info(key).bytes == 8 && payload != Payload::none) continue;
+        const auto turn = cases.size();
+        const std::uint64_t count = small ? 3'001 + 1'000 * (turn % 5) : 131'073 << turn % 5;
+        Problem p{.key = key, .count = count, .payload = payload};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        p.nan = turn % 5 < 2 ? NanOrder::bits : turn % 5 < 4 ? NanOrder::last : NanOrder::first;
+        p.zeros = turn % 2 == 0 ? ZeroOrder::distinct : ZeroOrder::tied;
+        if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
+        if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
+        cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
+      }
+  expect_stable(std::move(cases), {"msd", ""});
 }
 
 // Leaves out the launches of some phases.

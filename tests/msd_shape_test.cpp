@@ -117,8 +117,39 @@ TEST(MsdShape, ShortListsAreCountedTileByTile) {
   EXPECT_FALSE(at.samples_keys);
   EXPECT_EQ(above.tiles.count, 0u);
   EXPECT_EQ(shape_of(pairs(2 * million), little).tiles.work_group, 256u);
-  EXPECT_EQ(shape_of(pairs(2 * million), much, "bits=9").tiles.count, 0u);  // two digits
-  EXPECT_EQ(shape_of(keys(million, KeyType::f32)).tiles.count, 0u);         // spread orders
+  EXPECT_EQ(shape_of(pairs(2 * million), much, "bits=9").tiles.count, 0u);   // two digits
+  EXPECT_EQ(shape_of(keys(million, KeyType::f32), little).tiles.count, 0u);  // spread orders
+}
+
+TEST(MsdShape, ShortListsMayBeSortedByCells) {
+  const auto cells = [](const Problem& p, const Capabilities& c = much,
+                        std::string_view text = {}) { return shape_of(p, c, text).tiles.cells; };
+  for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
+    EXPECT_NE(cells(keys(million, key)), 0u);
+    EXPECT_EQ(cells(keys(3 * million, key)), 0u);
+    EXPECT_EQ(cells(keys(million, key), little), 0u);
+    const Shape s = shape_of(keys(million, key));
+    EXPECT_LE(s.local.bytes, much.local_struct);
+    EXPECT_LE(s.tiles.bytes, much.local_struct);
+    EXPECT_EQ(s.spread_bits, 0u);
+    EXPECT_FALSE(s.samples_keys);
+    EXPECT_EQ(s.tiles.cells % s.local.work_group, 0u);
+  }
+  EXPECT_NE(cells(pairs(million / 2)), 0u);
+  EXPECT_NE(cells(pairs(million / 2, KeyType::f32, 8)), 0u);
+  // An item of 64 bits has no room for a key of 64 bits and a position.
+  EXPECT_EQ(cells(pairs(million / 2, KeyType::u64)), 0u);
+  EXPECT_EQ(cells(pairs(million / 2, KeyType::f64)), 0u);
+  EXPECT_EQ(cells(pairs(2 * million)), 0u);  // buckets for work-groups of 512
+  Problem some_bits = keys(million);
+  some_bits.end_bit = 28;
+  EXPECT_EQ(cells(some_bits), 0u);
+  // Parameters ask for spread orders.
+  EXPECT_EQ(cells(keys(million, KeyType::f32), much, "sample=1"), 0u);
+  EXPECT_EQ(cells(keys(million, KeyType::f32), much, "bits=8"), 0u);
+  Capabilities no_compiler = much;
+  no_compiler.compiles = false;
+  EXPECT_EQ(cells(keys(million), no_compiler), 0u);
 }
 
 TEST(MsdShape, OneTileForOneRecord) {
@@ -148,8 +179,8 @@ TEST(MsdShape, TilesOfKeysFitTwiceIntoLocalMemory) {
   EXPECT_EQ(s.keys.groups, 264u);
   EXPECT_LE(2 * (s.keys.bytes + 1024), much.local_struct);
   // A list shorter than a tile makes the tile shorter: by a power of two.
-  EXPECT_EQ(shape_of(keys(1000, KeyType::f32)).keys.items, 2u);
-  EXPECT_EQ(shape_of(keys(255, KeyType::f32)).keys.items, 0u);
+  EXPECT_EQ(shape_of(keys(1000, KeyType::f32), much, "sample=1").keys.items, 2u);
+  EXPECT_EQ(shape_of(keys(255, KeyType::f32), much, "sample=1").keys.items, 0u);
 }
 
 TEST(MsdShape, LongListsOfFloatsSetKeysAside) {
@@ -319,7 +350,7 @@ TEST(MsdShape, SamplesAreTakenOfLongLists) {
   };
   EXPECT_FALSE(shape_of(keys(4 * million)).samples_keys);
   EXPECT_TRUE(shape_of(keys(4 * million + 1)).samples_keys);
-  EXPECT_TRUE(shape_of(keys(1000, KeyType::f32)).samples_keys);  // the table is made of them
+  EXPECT_TRUE(shape_of(keys(3 * million, KeyType::f32)).samples_keys);  // the table is made of them
   EXPECT_EQ(count_of(keys(4 * million), much, false).sampled, 0u);
   EXPECT_EQ(count_of(keys(8 * million), much, false).sampled, 4096u);
   EXPECT_EQ(count_of(keys(64 * million), much, false).sampled, 16384u);

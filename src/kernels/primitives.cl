@@ -315,6 +315,37 @@ INLINE void wg_max(LOCAL u32* word, u32 x) {
     local_max(word, x);
 }
 
+// Finds the smallest and the largest of the work-items' orders and stores them in *least and
+// *largest. `edges`: four words, 0 at first. Contains barriers.
+INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
+  const ukey_t inverted = ~*least;
+#if KEY_BITS == 64
+  wg_max(&edges[0], (u32)(inverted >> 32));
+  wg_max(&edges[2], (u32)(*largest >> 32));
+  barrier_local();
+  if ((u32)(inverted >> 32) == edges[0]) local_max(&edges[1], (u32)inverted);
+  if ((u32)(*largest >> 32) == edges[2]) local_max(&edges[3], (u32)*largest);
+  barrier_local();
+  *least = ~((ukey_t)edges[0] << 32 | edges[1]);
+  *largest = (ukey_t)edges[2] << 32 | edges[3];
+#else
+  wg_max(&edges[0], (u32)inverted);
+  wg_max(&edges[2], (u32)*largest);
+  barrier_local();
+  *least = ~(ukey_t)edges[0];
+  *largest = (ukey_t)edges[2];
+#endif
+}
+
+// Waits until work-groups together have counted `tiles` tiles as done, each with
+// global_add_release. Ends with a barrier.
+INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
+  if (local_id() == 0)
+    while (load_acquire(done) < tiles) {
+    }
+  barrier_all();
+}
+
 // Inclusive prefix sum of `x` over the sub-group, in lane order.
 INLINE index_t sg_scan_add(sub_group_t sg, index_t x) {
   for (u32 distance = 1; distance < SG_LANES; distance *= 2) {

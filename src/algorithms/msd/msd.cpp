@@ -37,6 +37,7 @@ struct Cleared {
   std::uint64_t reserved_bytes = 0;
   std::uint64_t counts = 0, counts_bytes = 0;  // one word for each bucket
   std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
+  std::uint64_t cells = 0, cells_bytes = 0;    // see msd_cells.cl
   std::uint64_t bytes = 0;
 
   Cleared(const Problem& problem, const Shape& shape)
@@ -45,7 +46,9 @@ struct Cleared {
         counts_bytes(std::uint64_t{4} * shape.most_buckets()),
         aside(counts + counts_bytes),
         aside_bytes(shape.aside_bytes(problem)),
-        bytes(aside + aside_bytes) {}
+        cells((aside + aside_bytes + 15) / 16 * 16),
+        cells_bytes(shape.cell_bytes()),
+        bytes(cells + cells_bytes) {}
 };
 
 RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
@@ -75,6 +78,11 @@ class MsdSorter final : public Sorter {
     skewed_ = scratch_.add(4);
     starts_ = scratch_.add((std::uint64_t{shape_.most_buckets()} + 1) * 4);
     tile_counts_ = scratch_.add(shape_.tiles.count * shape_.buckets() * 2);
+    if (shape_.tiles.cells != 0) {
+      edges_ =
+          scratch_.add(shape_.tiles.count * (counts_floats() ? 4 : 2) * info(problem.key).bytes);
+      cell_tables_ = scratch_.add(shape_.cell_table_bytes(problem));
+    }
     const std::uint64_t table =
         shape_.spread_bits != 0 ? std::uint64_t{4} << shape_.spread_bits : 0;
     spread_ = scratch_.add(table);
@@ -92,8 +100,8 @@ class MsdSorter final : public Sorter {
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override {
     if (partition_sorts(problem_, shape_)) return passes_.parameters();
-    return fmt::format("bits={},local={}x{},{}", shape_.bits, shape_.local.work_group, local_items,
-                       passes_.parameters());
+    return fmt::format("bits={},local={}x{},{}", shape_.bits, shape_.local.work_group,
+                       shape_.local.items, passes_.parameters());
   }
   std::uint64_t bytes_moved() const override {  // if keys spread; otherwise more
     const unsigned passes =
@@ -118,7 +126,10 @@ class MsdSorter final : public Sorter {
     passes_.start(queue, o);
     if (shape_.tiles.count != 0) {
       count_tiles(queue, o);
-      partition_tiles(queue, o);
+      if (counts_floats())
+        count_cells(queue, o);
+      else
+        partition_tiles(queue, o);
     } else {
       clear_and_sample(queue, o);
       count_buckets(queue, o);
@@ -133,10 +144,11 @@ class MsdSorter final : public Sorter {
   void build_count(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
     if (shape_.tiles.count != 0) {
-      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_tiles_cl},
+      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_cells_cl, msd_tiles_cl},
                                      shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
-      partition_ = count_module_->kernel("msd_partition_tiles");
+      partition_ =
+          count_module_->kernel(counts_floats() ? "msd_count_cells" : "msd_partition_tiles");
       return;
     }
     count_module_ = kernels::build(
@@ -178,9 +190,11 @@ class MsdSorter final : public Sorter {
     std::vector<kernels::Source> sources{msd_set_aside_cl, stretch_cl, bins_cl, bin_sort_cl,
                                          msd_local_cl};
     if (equalizes) sources.insert(sources.end(), {equalize_cl, msd_local_equalized_cl});
+    const bool cells = shape_.tiles.cells != 0;
+    if (cells) sources.insert(sources.end(), {columns_cl, msd_cells_cl, msd_cell_sort_cl});
     local_module_ =
         kernels::build(device, capabilities, sources, shape_.local.defines(problem_, shape_));
-    sort_local_ = local_module_->kernel("msd_local");
+    sort_local_ = local_module_->kernel(cells ? "msd_local_or_cells" : "msd_local");
     if (equalizes) sort_local_equalized_ = local_module_->kernel("msd_local_equalized");
     if (shape_.stretch.alone) sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
@@ -217,12 +231,29 @@ class MsdSorter final : public Sorter {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
   }
 
+  // True if cells take the place of leading bits in a short list.
+  [[nodiscard]] bool counts_floats() const {
+    return shape_.tiles.cells != 0 && info(problem_.key).is_float;
+  }
+
+  // Returns the memory `edges` of msd_cells.cl, or empty memory.
+  [[nodiscard]] Memory edges(const Operands& o) const {
+    return shape_.tiles.cells != 0 ? edges_.in(o) : Memory{};
+  }
+  // Returns the memory `cells` of msd_cells.cl, or empty memory.
+  [[nodiscard]] Memory cells(const Operands& o) const {
+    const Cleared at(problem_, shape_);
+    return shape_.tiles.cells != 0 ? passes_.extension(o).slice(at.cells, at.cells_bytes)
+                                   : Memory{};
+  }
+
   // Short lists: counts the digits of each tile and clears memory, in one launch.
   void count_tiles(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
     const Arg args[] = {{"keys", o.keys_in},   {"table", tile_counts_.in(o)},
                         {"n", problem_.count}, {"shift", bucket_bit()},
-                        {"cleared", cleared},  {"words", cleared.bytes / 4}};
+                        {"cleared", cleared},  {"words", cleared.bytes / 4},
+                        {"edges", edges(o)}};
     queue.launch({*count_, shape_.tiles.count, count_work_group, args, "count"});
   }
 
@@ -239,8 +270,20 @@ class MsdSorter final : public Sorter {
                         {"n", problem_.count},
                         {"shift", bucket_bit()},
                         {"tiles", static_cast<std::uint32_t>(shape_.tiles.count)},
-                        {"capacity", capacity()}};
+                        {"capacity", capacity()},
+                        {"edges", edges(o)},
+                        {"cells", cells(o)}};
     queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "partition"});
+  }
+
+  // Short lists of floats: counts the keys of each cell.
+  void count_cells(Queue& queue, const Operands& o) const {
+    const Arg args[] = {
+        {"keys_in", o.keys_in},   {"skewed", skewed_.in(o)},
+        {"n", problem_.count},    {"tiles", static_cast<std::uint32_t>(shape_.tiles.count)},
+        {"edges", edges(o)},      {"cells", cells(o)},
+        {"ties", passes_.ties(o)}};
+    queue.launch({*partition_, shape_.tiles.count, shape_.tiles.work_group, args, "count"});
   }
 
   // Returns how keys are stretched (stretch.cl), or empty memory if they never are.
@@ -384,7 +427,25 @@ class MsdSorter final : public Sorter {
     return args;
   }
 
+  // Short lists: sorts the buckets by leading bits, or the list by cells.
+  void sort_buckets_or_by_cells(Queue& queue, const Operands& o) const {
+    const auto pass = passes_.buffers().pass(0, o);
+    const auto args = local_args(o, pass,
+                                 {{"low_bits", bucket_bit()},
+                                  {"shift", shape_.local.bin_shift},
+                                  {"n", problem_.count},
+                                  {"keys_from", pass.keys_in},
+                                  {"values_from", pass.make_positions ? Memory{} : pass.values_in},
+                                  {"edges", edges(o)},
+                                  {"parts", static_cast<std::uint32_t>(shape_.tiles.count)},
+                                  {"cells", cells(o)},
+                                  {"tables", cell_tables_.in(o)},
+                                  {"ties", passes_.ties(o)}});
+    queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
+  }
+
   void sort_buckets(Queue& queue, const Operands& o) const {
+    if (shape_.tiles.cells != 0) return sort_buckets_or_by_cells(queue, o);
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
     const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
     const auto args = local_args(o, partitioned,
@@ -446,6 +507,8 @@ class MsdSorter final : public Sorter {
   ScratchLayout::Slice skewed_;           // a word: 0 if the keys spread; see msd_count
   ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
   ScratchLayout::Slice tile_counts_;      // for short lists: the digit counts of each tile
+  ScratchLayout::Slice edges_;            // of each tile; see msd_cells.cl
+  ScratchLayout::Slice cell_tables_;      // see msd_cells.cl
   ScratchLayout::Slice map_, bounds_;     // the map, and the first order of each mapped bucket
   ScratchLayout::Slice most_;             // the most records of each mapped bucket
   ScratchLayout::Slice list_;             // mapped buckets that have more
@@ -473,7 +536,8 @@ class Msd final : public Algorithm {
         .cost =
             "one read of the keys, one or two passes and, if more than 16 bits are compared, "
             "the local sort, each of which reads and writes every record once; 5 launches (4 "
-            "for short lists, 6 for long ones with values, one more for floats and another for "
+            "for short lists, whose keys are read once more if they are not uniform, 6 for long "
+            "ones with values, one more for floats and another for "
             "long "
             "lists of floats alone, up to 8 where 64-bit keys may be mapped or 32-bit integers "
             "equalized), of which those for the "

@@ -29,17 +29,20 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("STRETCHES", int{shape.stretch.possible})
       .set("STRETCHES_ALONE", int{shape.stretch.alone})
       .set("SETS_ASIDE", shape.aside_tile)
-      .local_struct("msd_local_memory_t", bytes);
+      .set("CELLS", shape.tiles.cells)
+      .local_struct(shape.tiles.cells != 0 ? "local_or_cells_t" : "msd_local_memory_t", bytes);
   if (shape.equalizer.possible()) {
     shape.equalizer.set(defines);
     set_verdicts(defines);
   }
+  if (shape.tiles.cells != 0) defines.set("VERDICT_MAPPED", RadixPasses::mapped);
   BinSortParameters{.work_group = work_group,
-                    .items = local_items,
+                    .items = items,
                     .sort_bits = sort_bits,
                     .with_positions = sorts_positions(problem),
                     .position_bits = position_bits,
                     .bin_shift = bin_shift,
+                    .bin_share = bin_share,
                     .bins_by_place = bins_by_place}
       .set(defines);
   return defines;
@@ -56,7 +59,7 @@ kernels::Defines LocalSort::mapped_defines(const Problem& problem, const Shape& 
   shape.map.set(defines);
   set_verdicts(defines);
   BinSortParameters{.work_group = work_group,
-                    .items = local_items,
+                    .items = items,
                     .sort_bits = sort_bits,
                     .with_positions = sorts_positions(problem),
                     .position_bits = 0,
@@ -70,6 +73,7 @@ kernels::Defines TilePartition::defines(const Problem& problem) const {
   defines.problem(radix_problem(problem))
       .set("COUNT_WG", count_work_group)
       .set("COUNT_ITEMS", tile_count_items)
+      .set("CELLS", cells)
       .set("WG", work_group)
       .set("ITEMS", items)
       .local_struct("msd_tile_memory_t", bytes);

@@ -16,6 +16,7 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of
                         // (msd_count.cl) in bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
+PARAMETER(CELLS)        // not 0: msd_local_or_cells (msd_cell_sort.cl) takes the place of msd_local
 PARAMETER(STRETCHES_ALONE)  // 1: msd_local_stretched sorts stretched keys, which have more buckets
 
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
@@ -241,6 +242,7 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 }
 #endif
 
+#if !CELLS
 // Sorts buckets: work-group b sorts the records from starts[b] to starts[b + 1].
 //   keys_in, values_in    in: the partitioned records; keys_in may be keys_out
 //   keys_out, values_out  out: the sorted records; keys_out is null if no keys are wanted
@@ -285,6 +287,7 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
               begin_bit, low_bits, shift, STRETCHES_ALONE ? 0 : stretched, stretched_by);
 }
+#endif
 
 #if STRETCHES_ALONE
 // Sorts buckets of stretched keys, and turns these into keys. The parameters are those of

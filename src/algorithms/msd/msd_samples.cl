@@ -177,31 +177,6 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   return all;
 }
 
-#if MAPS || STRETCHES || EQUALIZES
-// Finds the smallest and the largest of the work-items' orders and stores them in *least and
-// *largest. `edges`: four words, 0 at first. Contains barriers.
-INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
-  const ukey_t inverted = ~*least;
-#if KEY_BITS == 64
-  wg_max(&edges[0], (u32)(inverted >> 32));
-  wg_max(&edges[2], (u32)(*largest >> 32));
-  barrier_local();
-  if ((u32)(inverted >> 32) == edges[0]) local_max(&edges[1], (u32)inverted);
-  if ((u32)(*largest >> 32) == edges[2]) local_max(&edges[3], (u32)*largest);
-  barrier_local();
-  *least = ~((ukey_t)edges[0] << 32 | edges[1]);
-  *largest = (ukey_t)edges[2] << 32 | edges[3];
-#else
-  wg_max(&edges[0], (u32)inverted);
-  wg_max(&edges[2], (u32)*largest);
-  barrier_local();
-  *least = ~(ukey_t)edges[0];
-  *largest = (ukey_t)edges[2];
-#endif
-}
-
-#endif
-
 #if MAPS || EQUALIZES
 // Sets the first `count` words of mine->counts to 0.
 INLINE void clear_counts(LOCAL msd_count_memory_t* mine, u32 count) {

@@ -75,6 +75,12 @@ constexpr unsigned rare_share = 3;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
+// The number of cells in which short lists are counted.
+constexpr unsigned list_cells = 1u << 14;
+// Records that a work-item has in a local sort of cells if items have 32 bits.
+constexpr unsigned narrow_cell_items = 23;
+// The least capacity of a bucket of cells as a multiple of the mean: its last cell may exceed it.
+constexpr double cell_spare = 1.2;
 
 [[noreturn]] void unsupported(const std::string& why) {
   throw Error(ErrorCode::unsupported, "msd: " + why);
@@ -92,21 +98,26 @@ std::uint64_t local_bytes_of_unit(const Capabilities& device) {
   return device.local_struct * (device.sub_group_words == SubGroupWords::ptx ? 4 : 1);
 }
 
-// Returns the expected number of records in the largest bucket if keys spread. `spare` is for
-// spread orders.
-double expected_bucket(const Problem& p, unsigned bits, double spare) {
+// Returns the expected number of records in the largest of 2^bits buckets if keys are uniform.
+double uniform_bucket(const Problem& p, unsigned bits) {
   // The sizes of buckets of uniform keys have a standard deviation of about the square root of the
   // mean; seven times that covers the largest bucket.
   const auto mean = static_cast<double>(p.count >> bits) + 1;
-  if (spread_bits(p) != 0) return spare * mean;
   return mean + 7 * std::sqrt(mean);
+}
+
+// The same if keys spread. `spare` is for spread orders.
+double expected_bucket(const Problem& p, unsigned bits, double spare) {
+  if (spread_bits(p) != 0) return spare * (static_cast<double>(p.count >> bits) + 1);
+  return uniform_bucket(p, bits);
 }
 
 // Sets values_late, keep_keys and bytes (of msd_local_memory_t) for a work-group of this size.
 void place_in_local_memory(const Problem& p, const Capabilities& device, unsigned work_group,
                            LocalSort& local) {
-  const std::uint64_t records = std::uint64_t{work_group} * local_items;
-  const std::uint64_t sort = bin_sort_bytes(p, device, work_group, local_items, local.sort_bits);
+  const std::uint64_t records = std::uint64_t{work_group} * local.items;
+  const std::uint64_t sort =
+      bin_sort_bytes(p, device, work_group, local.items, local.sort_bits, local.bin_share);
   const std::uint64_t keys = records * info(p.key).bytes;
   std::uint64_t beside = records * value_bytes(p) + 16;
   // Keep a copy of the keys in local memory if three work-groups still fit a compute unit.
@@ -116,18 +127,16 @@ void place_in_local_memory(const Problem& p, const Capabilities& device, unsigne
   local.bytes = local.values_late ? std::max(sort, beside) : sort + beside;
 }
 
-// Returns the local sort for buckets by `bits` leading bits. Its work_group is 0 if a work-group
-// cannot sort such a bucket.
-LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits,
-                     double spare = spread_spare) {
-  LocalSort local;
-  const double most = expected_bucket(p, bits, spare);
-  unsigned work_group = std::min(device.sub_group_size, 32u);
-  while (work_group * local_items < most) work_group *= 2;
+// Returns `local` with a shape for buckets of up to `most` records by `bits` leading bits; `local`
+// has items and bin_share. Its work_group is 0 if a work-group cannot sort such a bucket.
+LocalSort local_sort_of(const Problem& p, const Capabilities& device, unsigned bits, double most,
+                        LocalSort local = {}, unsigned least_work_group = 1) {
+  unsigned work_group = std::max(std::min(device.sub_group_size, 32u), least_work_group);
+  while (work_group * local.items < most) work_group *= 2;
   if (work_group > std::min(device.max_work_group, 1024u)) return local;
 
   const unsigned low_bits = key_bits(p) - bits;  // of a key, below the bucket's
-  local.position_bits = static_cast<unsigned>(std::bit_width(work_group * local_items - 1));
+  local.position_bits = static_cast<unsigned>(std::bit_width(work_group * local.items - 1));
   local.sort_bits = info(p.key).bits();
   if (sorts_positions(p)) {
     const unsigned needed = low_bits + local.position_bits;
@@ -142,12 +151,37 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
       (local.sort_bits == 64 && sorts_positions(p) ? 768 : 1024) / work_group;
   const auto by_local = static_cast<unsigned>(local_bytes_of_unit(device) / (local.bytes + 1024));
   local.resident = std::max(1u, std::min(by_registers, by_local));
-  // The highest open bits choose one of 16 * work_group bins.
+  // The highest open bits choose the bin.
   const unsigned open_bits = low_bits + (sorts_positions(p) ? local.position_bits : 0);
-  const auto bin_bits = static_cast<unsigned>(std::bit_width(16 * work_group - 1));
+  const auto bin_bits = static_cast<unsigned>(std::bit_width(local.bins() - 1));
   local.bin_shift = open_bits > bin_bits ? open_bits - bin_bits : 0;
   local.bins_by_place = sorts_positions(p) && spread_bits(p) == 0 && low_bits < bin_bits;
   return local;
+}
+
+// The same for the largest bucket that is expected if keys spread. `spare`: see expected_bucket().
+LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits,
+                     double spare = spread_spare) {
+  return local_sort_of(p, device, bits, expected_bucket(p, bits, spare));
+}
+
+// True if a short list whose leading bits do not spread may be sorted by cells. An item of the
+// local sort must hold an order and a position.
+bool may_have_cells(const Problem& p, const Capabilities& device) {
+  return info(p.key).bytes >= 4 && key_bits(p) == info(p.key).bits() &&
+         (info(p.key).bytes == 4 || !sorts_positions(p)) && device.compiles &&
+         has_much_local(device);
+}
+
+// Bytes of cell_memory_t (msd_cell_sort.cl).
+std::uint64_t cell_bytes(const Problem& p, const Capabilities& device, const LocalSort& local,
+                         unsigned cells) {
+  const std::uint64_t work_group = local.work_group, radix = radix_size;
+  const std::uint64_t sums = work_group / 32 * radix * 4,
+                      records = local.capacity() * (info(p.key).bytes + value_bytes(p) + 1);
+  return std::max({sums, records, local.bytes}) + cells +
+         kernels::rank_bytes(device, work_group, radix) + 4 * work_group + 4 * radix +
+         kernels::scan_bytes(p, device, work_group) + 16 + gap_bytes;
 }
 
 // Returns the local sort for groups of mapped buckets. Its work_group is 0 if a work-group of up to
@@ -280,7 +314,7 @@ std::uint64_t fixed_tile_bytes(const Problem& p, const Capabilities& device,
 
 TilePartition tile_partition(const Problem& p, const Capabilities& device, unsigned bits) {
   TilePartition tiles;
-  if (bits != digit_bits || spread_bits(p) != 0 || p.count > tiles_counted_to) return tiles;
+  if (bits != digit_bits || p.count > tiles_counted_to) return tiles;
   tiles.work_group = has_much_local(device) ? 512 : 256;
   const std::uint64_t work_group = tiles.work_group;
   const std::uint64_t fixed = fixed_tile_bytes(p, device, work_group);
@@ -300,6 +334,32 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
   tiles.count = ceil_div(p.count, work_group * tiles.items);
   tiles.bytes = fixed + std::max(sums, of_item * tiles.items);
   return tiles;
+}
+
+// Adds the sort by cells to a short list's shape, if it is possible.
+void choose_cells(const Problem& p, const Capabilities& device, Shape& shape) {
+  if (shape.tiles.count == 0 || partition_sorts(p, shape) || !may_have_cells(p, device)) return;
+  // Crowded bins are slow to sort if items have 64 bits, and so are many records of a work-item.
+  const bool wide = sorts_positions(p) || info(p.key).bytes == 8;
+  LocalSort local;
+  local.items = wide ? local_items : narrow_cell_items;
+  local.bin_share = wide ? 32 : 16;
+  const double most = cell_spare * static_cast<double>(p.count) / radix_size;
+  local = local_sort_of(p, device, shape.bits, std::max(uniform_bucket(p, shape.bits), most), local,
+                        radix_size);
+  // Wider work-groups have too few registers for positions.
+  if (sorts_positions(p) && local.work_group > radix_size) return;
+  if (local.work_group == 0) return;
+  const std::uint64_t bytes = std::max(local.bytes, cell_bytes(p, device, local, list_cells));
+  const std::uint64_t tile_bytes = shape.tiles.bytes + 2 * std::uint64_t{list_cells} + gap_bytes;
+  if (bytes > device.local_struct || tile_bytes > device.local_struct) return;
+  local.bytes = bytes;
+  shape.local = local;
+  // Each work-group sorts one bucket. More registers make the partition by cells faster.
+  shape.local.resident = std::min<unsigned>(
+      local.resident, static_cast<unsigned>(ceil_div(radix_size, device.compute_units)));
+  shape.tiles.cells = list_cells;
+  shape.tiles.bytes = tile_bytes;
 }
 
 // Bytes of msd_partition_memory_t (msd_partition.cl) without the tile's keys.
@@ -513,6 +573,13 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
   shape.spread_bits = spread_bits(problem);
   shape.bits = leading_bits(problem, device, given);
   shape.tiles = tile_partition(problem, device, shape.bits);
+  const bool spreads = given.has("bits") || given.has("sample");
+  if (shape.spread_bits == 0 || !spreads) choose_cells(problem, device, shape);
+  // Short lists of floats are sorted by cells instead of spread orders.
+  if (shape.spread_bits != 0 && shape.tiles.cells != 0)
+    shape.spread_bits = 0;
+  else if (shape.spread_bits != 0)
+    shape.tiles = {};
   if (shape.tiles.count == 0) {
     shape.samples_keys =
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
@@ -526,7 +593,7 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
       shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);
     }
   }
-  if (!partition_sorts(problem, shape)) {
+  if (!partition_sorts(problem, shape) && shape.tiles.cells == 0) {
     shape.local = local_sort(problem, device, shape.bits);
     if (shape.local.work_group == 0)
       shape.local = local_sort(problem, device, shape.bits, least_spread_spare);

@@ -10,7 +10,7 @@
 namespace sortium::msd {
 
 constexpr unsigned digit_bits = 8, most_leading_bits = 2 * digit_bits;
-constexpr unsigned local_items = 19;   // records that a work-item has in the local sort
+constexpr unsigned local_items = 19;   // records that a work-item has in most local sorts
 constexpr unsigned sector_bytes = 32;  // the device writes memory in units of this many bytes
 constexpr unsigned count_work_group = 1024, count_items = 16;  // of msd_start and msd_count
 constexpr unsigned tile_count_items = 4;                       // of msd_count_tiles
@@ -45,27 +45,29 @@ struct Shape;
 // How one work-group sorts a bucket (msd_local.cl) or a group of mapped buckets
 // (msd_local_mapped.cl) in local memory.
 struct LocalSort {
-  unsigned work_group = 0;     // work-items; 0: a bucket does not fit
-  unsigned resident = 1;       // work-groups that share a compute unit
-  unsigned sort_bits = 0;      // bits of an item: 32 or 64
-  unsigned position_bits = 0;  // how many of these bits are the position in the bucket; 0 for
-                               // mapped keys, whose groups differ in this
-  unsigned bin_shift = 0;      // an item's bits from this one upwards choose its bin
-  bool bins_by_place = false;  // buckets leave fewer bits to sort by than a bin's number has
-  bool values_late = false;    // values are loaded after the sort, into the items' memory
-  bool keep_keys = false;      // a copy of the keys stays in local memory during the sort
-  unsigned joined = 0;         // mapped keys: buckets of a ticket, which are divided into groups
-  unsigned shares = 1;         // mapped keys: tickets that share the groups of these buckets
-  std::uint64_t groups = 0;    // mapped keys: work-groups launched
-  std::uint64_t bytes = 0;     // size of msd_local_memory_t or msd_mapped_memory_t
+  unsigned work_group = 0;       // work-items; 0: a bucket does not fit
+  unsigned items = local_items;  // records that a work-item has
+  unsigned resident = 1;         // work-groups that share a compute unit
+  unsigned sort_bits = 0;        // bits of an item: 32 or 64
+  unsigned position_bits = 0;    // how many of these bits are the position in the bucket; 0 for
+                                 // mapped keys, whose groups differ in this
+  unsigned bin_shift = 0;        // an item's bits from this one upwards choose its bin
+  bool bins_by_place = false;    // buckets leave fewer bits to sort by than a bin's number has
+  bool values_late = false;      // values are loaded after the sort, into the items' memory
+  bool keep_keys = false;        // a copy of the keys stays in local memory during the sort
+  unsigned joined = 0;           // mapped keys: buckets of a ticket, which are divided into groups
+  unsigned shares = 1;           // mapped keys: tickets that share the groups of these buckets
+  std::uint64_t groups = 0;      // mapped keys: work-groups launched
+  std::uint64_t bytes = 0;       // size of msd_local_memory_t or msd_mapped_memory_t
 
   // Returns the parameters of msd_local.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape) const;
   // Returns the parameters of msd_local_mapped.cl.
   [[nodiscard]] kernels::Defines mapped_defines(const Problem& problem, const Shape& shape) const;
-  [[nodiscard]] unsigned bins() const { return 16 * work_group; }
+  unsigned bin_share = 16;  // bins for each work-item
+  [[nodiscard]] unsigned bins() const { return bin_share * work_group; }
   // The number of records in the largest bucket that can be sorted.
-  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * local_items; }
+  [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * items; }
 };
 
 // How a short list is partitioned by one digit, with one work-group for each tile (msd_tiles.cl).
@@ -73,6 +75,9 @@ struct TilePartition {
   unsigned work_group = 256, items = 0;
   std::uint64_t count = 0;  // tiles; 0: the list is not partitioned in this way
   std::uint64_t bytes = 0;  // size of msd_tile_memory_t
+
+  unsigned cells = 0;  // cells in which keys are counted if leading bits do not spread
+                       // (msd_cells.cl); 0: they are not
 
   // Returns the parameters of msd_tiles.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
@@ -167,6 +172,15 @@ struct Shape {
   [[nodiscard]] std::uint32_t most_buckets() const {
     return std::max(
         {buckets() << stretch.more, equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
+  }
+  // Bytes of the memory `cells` and `tables` of msd_cell_sort.cl.
+  [[nodiscard]] std::uint64_t cell_bytes() const {
+    return tiles.cells == 0 ? 0 : 4 * (1024 + std::uint64_t{tiles.cells} / 2);
+  }
+  [[nodiscard]] std::uint64_t cell_table_bytes(const Problem& problem) const {
+    if (tiles.cells == 0) return 0;
+    return 4 * (2 * tiles.cells + tiles.cells / 4 + 260 +
+                128 * ceil_div(problem.count, local.capacity()));
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {

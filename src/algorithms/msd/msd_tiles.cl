@@ -3,7 +3,7 @@
 // each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself. A
 // look-back would be slower: in a short list all tiles begin at the same time, so each would look
 // back to the first one. Another launch for the sums would take as long as the work itself.
-// columns.cl comes before this file.
+// columns.cl and msd_cells.cl come before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
 PARAMETER(COUNT_ITEMS)  // keys that a work-item of msd_count_tiles loads at a time
@@ -17,28 +17,67 @@ PARAMETER(ITEMS)        // records that a work-item has in a tile
 #define ROW_TEAMS (WG / ROW_QUADS)  // teams; the work-items of a team add up rows together
 #define ROWS_AT_ONCE 8
 
+#if CELLS
+// Finds the edges (msd_cells.cl) of the keys of a tile. Integers: those of `least` and `largest`.
+INLINE void store_edges(LOCAL u32* work, ukey_t* least, ukey_t* largest, GLOBAL ukey_t* edges) {
+  UNROLL
+  for (u32 side = 0; side < EDGES / 2; ++side) {
+    find_edges(work + 4 * side, &least[side], &largest[side]);
+    if (local_id() != 0) continue;
+    edges[EDGES * group_id() + 2 * side] = least[side];
+    edges[EDGES * group_id() + 2 * side + 1] = largest[side];
+  }
+}
+#endif
+
 // Work-group g counts the digits of tile g. The digit is the 8 bits of a key's order from bit
-// `shift` upwards.
+// `shift` upwards. Floats have no digits: cells take their place.
 //   keys     in: n keys
-//   table    out: row g has the 256 counts of tile g, two in a word
+//   table    out, integers: row g has the 256 counts of tile g, two in a word
 //   cleared  out: `words` words; become 0
+//   edges    out, CELLS: the edges of each tile
 KERNEL(COUNT_WG)
 void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 shift,
-                     GLOBAL u32* cleared, u64 words) {
+                     GLOBAL u32* cleared, u64 words, GLOBAL ukey_t* edges) {
   SUB_GROUP(COUNT_WG);
   LOCAL_ARRAY(u32, counts, RADIX);
+#if CELLS
+  LOCAL_ARRAY(u32, work, 2 * EDGES);
+  ukey_t least[EDGES / 2], largest[EDGES / 2];
+  UNROLL
+  for (u32 side = 0; side < EDGES / 2; ++side) least[side] = (ukey_t) ~(ukey_t)0, largest[side] = 0;
+#endif
   const u32 t = local_id();
   const u64 begin = (u64)group_id() * TILE;
   const u32 count = (u32)min((u64)TILE, n - begin);
   keys += begin;
   if (t < RADIX) counts[t] = 0;
+#if CELLS
+  if (t < 2 * EDGES) work[t] = 0;
+#endif
   barrier_local();
   for (u32 base = 0; base < count; base += COUNT_WG * COUNT_ITEMS) {
     const u32 first = base + sg_index() * (COUNT_ITEMS * SG_LANES) + sg_lane();
+    ukey_t key[COUNT_ITEMS];
+    UNROLL
+    for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = keys[min(first + i * SG_LANES, count - 1)];
+#if CELLS
+    UNROLL
+    for (u32 i = 0; i < COUNT_ITEMS; ++i) {
+      const ukey_t order = CELL_ORDER(key[i]);
+#if KEY_FLOAT
+      const u32 is_zero = (ukey_t)(key[i] << 1) == 0, above = order >= untied_order(0);
+      if (!is_zero && !above) least[0] = min(least[0], order), largest[0] = max(largest[0], order);
+      if (!is_zero && above) least[1] = min(least[1], order), largest[1] = max(largest[1], order);
+#else
+      least[0] = min(least[0], order), largest[0] = max(largest[0], order);
+#endif
+    }
+#endif
+#if !KEY_FLOAT
     u32 bucket[COUNT_ITEMS];
     UNROLL
-    for (u32 i = 0; i < COUNT_ITEMS; ++i)
-      bucket[i] = key_digit(keys[min(first + i * SG_LANES, count - 1)], shift, RADIX - 1);
+    for (u32 i = 0; i < COUNT_ITEMS; ++i) bucket[i] = key_digit(key[i], shift, RADIX - 1);
       // If the first keys of a sub-group have the same digit, as in sorted input, each row with a
       // single digit is counted by one addition.
 #if SG_NATIVE
@@ -59,11 +98,16 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
     UNROLL
     for (u32 i = 0; i < COUNT_ITEMS; ++i)
       if (first + i * SG_LANES < count) local_add(&counts[bucket[i]], 1u);
+#endif
   }
   for (u64 i = (u64)group_id() * COUNT_WG + t; i < words; i += (u64)group_count() * COUNT_WG)
     cleared[i] = 0;
+#if CELLS
+  store_edges(work, least, largest, edges);
+#endif
   barrier_local();
-  if (t < RADIX / 2) table[group_id() * (RADIX / 2) + t] = counts[2 * t] | counts[2 * t + 1] << 16;
+  if (!KEY_FLOAT && t < RADIX / 2)
+    table[group_id() * (RADIX / 2) + t] = counts[2 * t] | counts[2 * t + 1] << 16;
 }
 
 // tile_partition() in msd_shape.cpp computes its size.
@@ -83,6 +127,11 @@ typedef struct {
   u32 to_out[RADIX];  // slot in the sorted tile + to_out = output index
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 skewed;
+#if CELLS
+  u32 edges[2 * EDGES];
+  u32 crowded;
+  u32 cells[CELLS / 2];  // counts of the tile's keys, 16 bits each
+#endif
 } msd_tile_memory_t;
 
 #define ADD_COUNTS(sum, i, word) \
@@ -95,18 +144,103 @@ typedef struct {
     *(LOCAL uint4*)(to) = four;                                                         \
   }
 
+#if CELLS
+// Adds the tile's keys to the counts of their cells. `key` and `first`: as in msd_partition_tiles.
+INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range_t range,
+                        const ukey_t* key, u32 first, u32 count, GLOBAL u32* counts) {
+  LOCAL u32* of_tile = own->cells;
+  u32 cell[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    cell[i] = CELL_OF_PLACE(place_of_order(range, CELL_ORDER(key[i])));
+#if SG_NATIVE
+  const u32 alike = sg_ballot(sg, cell[0] != sg_shuffle(sg, cell[0], 0)) == 0;
+#endif
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 there = first + i * SG_LANES < count;
+    u32 times = there;
+#if SG_NATIVE
+    if (alike) {  // as in msd_count_tiles
+      const u32 other = cell[i] ^ sg_shuffle(sg, cell[i], 0);
+      if (sg_ballot(sg, !there || other != 0) == 0) times = sg_lane() == 0 ? SG_LANES : 0;
+    }
+#endif
+    if (times != 0) local_add(&of_tile[cell[i] / 2], times << 16 * (cell[i] % 2));
+  }
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < CELLS / 2; i += WG) {
+    const u32 two = of_tile[i + local_id()];
+    if (two != 0) global_add(&counts[i + local_id()], two);
+  }
+}
+
+// Returns 1 if a cell has more than MOST_SAMPLES of WG samples of the keys: then buckets would be
+// too large. It seldom does by chance if buckets fit. Leaves the tile's counts 0.
+#define MOST_SAMPLES 5u
+// The index of work-item t's sample: somewhere in part t of WG parts of the list. At equal
+// distances, samples of periodic lists could be alike.
+#define SAMPLE_OF(t) (((t)*n + ((t)*0x9e3779b1u & 0xffff) * n / 0x10000) / WG)
+INLINE u32 samples_crowd(LOCAL msd_tile_memory_t* own, cell_range_t range, ukey_t sample) {
+  const u32 t = local_id(), cell = CELL_OF_PLACE(place_of_order(range, CELL_ORDER(sample)));
+  LOCAL u32* counts = own->cells;
+  for (u32 i = t; i < CELLS / 2; i += WG) counts[i] = 0;
+  if (t == 0) own->crowded = 0;
+  barrier_local();
+  const u32 at = 16 * (cell % 2), before = local_add(&counts[cell / 2], 1u << at) >> at;
+  if ((before & 0xffff) >= MOST_SAMPLES) local_or(&own->crowded, 1u);
+  barrier_local();
+  counts[cell / 2] = 0;
+  barrier_local();
+  return own->crowded;
+}
+#endif
+
+#if CELLS && KEY_FLOAT
+// Floats: work-group g counts the cells of tile g. The parameters are those of msd_partition_tiles,
+// and:
+//   skewed  out: 1, or VERDICT_CROWDED if the list is not sorted by cells
+//   ties    null, or a word, 0 at first; becomes not 0 if keys tie
+KERNEL(WG)
+void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u32 tiles,
+                     GLOBAL const ukey_t* edges, GLOBAL u32* cells, GLOBAL u32* ties) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(msd_tile_memory_t, own);
+  const u32 t = local_id(), tile = group_id(), begin = tile * TILE,
+            count = (u32)min((u64)TILE, n - begin);
+  const u32 first = sg_index() * (SG_LANES * ITEMS) + sg_lane();
+  ukey_t key[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[begin + min(first + i * SG_LANES, count - 1)];
+  const ukey_t sample = keys_in[SAMPLE_OF(t)];
+  const cell_range_t range = find_range(own->edges, edges, tiles, WG);
+  const u32 crowd = samples_crowd(own, range, sample);
+  if (tile == 0 && t == 0) *skewed = crowd ? VERDICT_CROWDED : 1;
+  u32 tie = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) tie |= key_ties(key[i]);
+  if (ties && tie) *ties = 1;
+  if (!crowd) count_cells(own, sg, range, key, first, count, cells + CELL_STATE);
+}
+#endif
+
 // Work-group g partitions tile g by the digit. Stable.
 //   keys_in, values_in    in: n records; if values_in is null, a value is its record's position
 //   keys_out, values_out  out: n records
 //   table                 in: the counts of `tiles` tiles, from msd_count_tiles
 //   starts                out: the output index where each digit begins, then the end
 //   skewed                out: a word: 1 if a digit has more than `capacity` records, else 0. If it
-//                         is 1, nothing else is written
+//                         is 1, nothing else is written but the counts of cells. With CELLS, also
+//                         VERDICT_CROWDED: not even these
+//   edges                 in, CELLS: from msd_count_tiles
+//   cells                 CELLS: CELL_STATE words, then, out: the counts of all cells
 KERNEL(WG)
 void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                          GLOBAL const u32* table, GLOBAL u32* starts, GLOBAL u32* skewed, u64 n,
-                         u32 shift, u32 tiles, u32 capacity) {
+                         u32 shift, u32 tiles, u32 capacity, GLOBAL const ukey_t* edges,
+                         GLOBAL u32* cells) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_tile_memory_t, own);
   const u32 t = local_id(), tile = group_id(), begin = tile * TILE,
@@ -170,7 +304,17 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   index_t all;
   const u32 begins = (u32)wg_scan_add(own->scratch, RADIX, in_list, &all);
   if (tile == 0 && t == 0) *skewed = own->skewed;
-  if (own->skewed) return;
+  if (own->skewed) {
+#if CELLS
+    const ukey_t sample = keys_in[SAMPLE_OF(t)];
+    const cell_range_t range = find_range(own->edges, edges, tiles, WG);
+    if (!samples_crowd(own, range, sample))
+      count_cells(own, sg, range, key, first, count, cells + CELL_STATE);
+    else if (tile == 0 && t == 0)
+      *skewed = VERDICT_CROWDED;
+#endif
+    return;
+  }
   if (tile == 0 && t < RADIX) starts[t] = begins;
   if (tile == 0 && t == 0) starts[RADIX] = (u32)n;
 

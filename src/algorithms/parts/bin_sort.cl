@@ -170,6 +170,31 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   return 1;
 }
 
+// Sorts the items that have been scattered to their bins. `alike`: see sort_in_bins.
+INLINE void sort_scattered(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows,
+                           u32 alike) {
+  const u32 t = local_id();
+  barrier_local();
+  // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
+  // boundary to the previous work-item, for bins that extend over it.
+  if (!alike) {
+    LOCAL sort_t* own = mine->items + t * ITEMS;
+    SORT_NEIGHBOURS(item, own)
+    barrier_local();
+    if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+#if !PACKED_RANKS && !COMPOSITE
+    if (mine->crowded) settle_crowded(mine, sg, rows);
+#endif
+  }
+}
+
+// Sorts items that are not scattered, because a bin is crowded.
+INLINE void sort_unscattered(LOCAL bin_sort_t* mine, sub_group_t sg, const sort_t* item, u32 rows) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + local_id()] = item[i];
+  sort_crowded(mine, sg, rows);
+}
+
 // Sorts all items of the work-group into mine->items. item[i] of work-item t has the input position
 // i * WG + t. The first `rows` of a work-item's items exist; the others are SORT_LAST. An item's
 // bits from `shift` on select its bin (but see bins_by_place_t). `alike` is 1 if items of the same
@@ -223,23 +248,9 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) mine->items[PLACE_OF_ITEM(i)] = item[i];
 #endif
-    barrier_local();
-
-    // Sort each work-item's own items, which sorts all bins inside its range. Then merge across the
-    // boundary to the previous work-item, for bins that extend over it.
-    if (!alike) {
-      LOCAL sort_t* own = mine->items + t * ITEMS;
-      SORT_NEIGHBOURS(item, own)
-      barrier_local();
-      if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
-#if !PACKED_RANKS && !COMPOSITE
-      if (mine->crowded) settle_crowded(mine, sg, rows);
-#endif
-    }
+    sort_scattered(mine, sg, item, rows, alike);
   } else {
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + t] = item[i];
-    sort_crowded(mine, sg, rows);
+    sort_unscattered(mine, sg, item, rows);
   }
   barrier_all();
 }

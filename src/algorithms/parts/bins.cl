@@ -109,17 +109,17 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   // Rank in the sub-group.
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = items[first + i * SG_LANES];
-#define DIGIT_AT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
+#define ITEM_DIGIT(i) ((u32)(item[i] >> shift) & (RADIX - 1))
 #if ORDERED_LOCAL_ATOMICS
   // A bin is crowded, so few digits are probably very common. SG_RANK_COMMON is fast for two common
   // digits. Guess them from row 0: the digit of lane 0, and one that differs from it.
-  const u32 one = sg_shuffle(sg, DIGIT_AT(0), 0), others = sg_ballot(sg, DIGIT_AT(0) != one);
-  const u32 other = sg_shuffle(sg, DIGIT_AT(0), others != 0 ? highest_bit32(others) : 0),
+  const u32 one = sg_shuffle(sg, ITEM_DIGIT(0), 0), others = sg_ballot(sg, ITEM_DIGIT(0) != one);
+  const u32 other = sg_shuffle(sg, ITEM_DIGIT(0), others != 0 ? highest_bit32(others) : 0),
             two = others != 0 ? other : RADIX;
 #define PUT_PLACE(i, rank) place[i] = rank;
-  SG_RANK_COMMON(ITEMS, my_ranks, RADIX, DIGIT_AT, one, two, PUT_PLACE)
+  SG_RANK_COMMON(ITEMS, my_ranks, RADIX, ITEM_DIGIT, one, two, PUT_PLACE)
 #else
-  SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, DIGIT_AT, 0)
+  SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, ITEM_DIGIT, 0)
 #endif
   barrier_local();
   // Scan over digits and, within a digit, over sub-groups.
@@ -141,7 +141,7 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   barrier_local();
   // Scatter, after all places are read: compilers cannot tell that items and places do not overlap.
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[DIGIT_AT(i)];
+  for (u32 i = 0; i < ITEMS; ++i) place[i] += my_ranks[ITEM_DIGIT(i)];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) items[place[i]] = item[i];
   barrier_local();

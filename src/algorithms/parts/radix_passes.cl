@@ -14,14 +14,6 @@ PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this ma
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
 PARAMETER(LISTED)        // 1: only the listed parts of the list are sorted, each in its place
 
-// Waits until the work-groups together have counted `tiles` tiles as done.
-INLINE void wait_for(GLOBAL u32* done, u32 tiles) {
-  if (local_id() == 0)
-    while (load_acquire(done) < tiles) {
-    }
-  barrier_all();
-}
-
 // Pass p's number, digit mask and shift in one word, which is kept in local memory. If only the
 // number is kept, compilers compute shift and mask again at every use (NVIDIA's OpenCL: sorts of
 // u64 keys took a fifth longer).

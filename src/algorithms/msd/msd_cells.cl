@@ -1,0 +1,99 @@
+// msd, short lists whose leading bits do not spread: the cells in which their keys are counted.
+// "Order" is short for a key's order bits.
+//
+// The orders of all keys lie in a range from the smallest to the largest one. CELLS equal cells
+// divide it. The counts are exact: msd_partition_tiles counts all keys when it has seen that
+// leading bits do not spread.
+
+PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of WG; 0: there are no cells
+
+#if CELLS
+#define LOG_CELLS highest_bit32(CELLS)
+// Work space in global memory, 0 at first: CELL_STATE words, then the counts, 16 bits each.
+#define CELL_STATE 1024u
+// The value of *skewed if a cell has so many samples that buckets would be too large.
+#define VERDICT_CROWDED 2u
+
+// The order by which keys are sorted. Floats that tie (NaN, -0.0) are not sorted by cells.
+#if KEY_FLOAT
+#define CELL_ORDER(key) untied_order(key)
+#else
+#define CELL_ORDER(key) key_order(key)
+#endif
+
+// The edges of a part of a list: the smallest and the largest order. Floats: those of the numbers
+// below zero, then those of the numbers above it. If there are none, the smallest is all ones and
+// the largest is 0.
+#define EDGES (KEY_FLOAT ? 4u : 2u)
+
+// A place is how far an order lies from the beginning of the range, as a 31-bit fraction of its
+// width. The upper LOG_CELLS bits are the number of the cell. Floats on both sides of zero are far
+// apart in order bits, so the orders between the two that are next to zero share one distance.
+#define PLACE_BITS 31u
+typedef struct {
+  ukey_t least;
+#if KEY_FLOAT
+  ukey_t above;  // the smallest order above zero
+  ukey_t zero;   // the distance of zero from `least`
+#endif
+  u32 up;     // shifts the width of the range to bit 31, and larger distances beyond
+  u32 times;  // then turns its upper 32 bits into a place
+} cell_range_t;
+
+INLINE ukey_t distance_of_order(cell_range_t range, ukey_t order) {
+#if KEY_FLOAT
+  return order < range.above ? min((ukey_t)(order - range.least), range.zero)
+                             : (ukey_t)(order - range.above + range.zero + 1);
+#else
+  return order - range.least;
+#endif
+}
+INLINE u32 upper_distance(cell_range_t range, ukey_t distance) {
+  return (u32)((ukey_t)(distance << range.up) >> (KEY_BITS - 32));
+}
+INLINE u32 place_of_order(cell_range_t range, ukey_t order) {
+  return (u32)((u64)upper_distance(range, distance_of_order(range, order)) * range.times >> 32);
+}
+#define CELL_OF_PLACE(place) ((place) >> (PLACE_BITS - LOG_CELLS))
+
+// Finds the edges of a list from those of its parts. `least` and `largest` have EDGES / 2 elements.
+// `work`: 2 * EDGES words. Contains barriers.
+INLINE void find_list_edges(LOCAL u32* work, u32 work_items, GLOBAL const ukey_t* edges, u32 parts,
+                            ukey_t* least, ukey_t* largest) {
+  for (u32 i = local_id(); i < 2 * EDGES; i += work_items) work[i] = 0;
+  UNROLL
+  for (u32 side = 0; side < EDGES / 2; ++side) {
+    least[side] = (ukey_t) ~(ukey_t)0, largest[side] = 0;
+    for (u32 i = local_id(); i < parts; i += work_items) {
+      least[side] = min(least[side], edges[EDGES * i + 2 * side]);
+      largest[side] = max(largest[side], edges[EDGES * i + 2 * side + 1]);
+    }
+  }
+  barrier_local();
+  UNROLL
+  for (u32 side = 0; side < EDGES / 2; ++side)
+    find_edges(work + 4 * side, &least[side], &largest[side]);
+}
+
+// Finds the range of a list from the edges of its parts. `work`: 2 * EDGES words. Contains
+// barriers.
+INLINE cell_range_t find_range(LOCAL u32* work, GLOBAL const ukey_t* edges, u32 parts,
+                               u32 work_items) {
+  ukey_t least[EDGES / 2], largest[EDGES / 2];
+  find_list_edges(work, work_items, edges, parts, least, largest);
+  cell_range_t range;
+#if KEY_FLOAT
+  const u32 below_zero = least[0] <= largest[0], above_zero = least[1] <= largest[1];
+  range.least = below_zero ? least[0] : 0;
+  range.zero = below_zero ? (ukey_t)(largest[0] - least[0] + 1) : 0;
+  range.above = least[1];
+  const ukey_t width = (range.zero + (above_zero ? (ukey_t)(largest[1] - least[1] + 1) : 0)) | 1;
+#else
+  range.least = least[0];
+  const ukey_t width = (largest[0] - least[0]) | 1;
+#endif
+  range.up = KEY_BITS - 1 - highest_bit(width);
+  range.times = (u32)(((u64)1 << 63) / ((u64)upper_distance(range, width) + 1));
+  return range;
+}
+#endif
