@@ -128,7 +128,8 @@ TEST(SampledKeys, AreStretched) {
 // Short lists whose leading bits do not spread are sorted by cells, or by passes if a cell has too
 // many keys or if floats tie.
 TEST(ShortLists, AreSortedByCells) {
-  const bool small = is_set("SORTIUM_TEST_SMALL");
+  if (is_simulated())
+    GTEST_SKIP() << "a simulator takes minutes for the shortest list of this kind";
   std::vector<Case> cases;
   for (const auto key :
        {KeyType::u32, KeyType::f64, KeyType::i64, KeyType::f32, KeyType::u64, KeyType::i32})
@@ -140,7 +141,7 @@ TEST(ShortLists, AreSortedByCells) {
         // Items hold a whole key and a position.
         if (info(key).bytes == 8 && payload != Payload::none) continue;
         const auto turn = cases.size();
-        const std::uint64_t count = small ? 3'001 + 1'000 * (turn % 5) : 131'073 << turn % 5;
+        const std::uint64_t count = 131'073 << turn % 5;
         Problem p{.key = key, .count = count, .payload = payload};
         p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
         p.nan = turn % 5 < 2 ? NanOrder::bits : turn % 5 < 4 ? NanOrder::last : NanOrder::first;

@@ -136,6 +136,7 @@ TEST(MsdShape, ShortListsMayBeSortedByCells) {
     EXPECT_EQ(s.tiles.cells % s.local.work_group, 0u);
   }
   EXPECT_NE(cells(pairs(million / 2)), 0u);
+  EXPECT_EQ(cells(pairs(million / 16)), 0u);
   EXPECT_NE(cells(pairs(million / 2, KeyType::f32, 8)), 0u);
   // An item of 64 bits has no room for a key of 64 bits and a position.
   EXPECT_EQ(cells(pairs(million / 2, KeyType::u64)), 0u);

@@ -61,10 +61,12 @@ INLINE void finish_tiles(GLOBAL u32* word, u32 own, u32 all) {
 }
 
 // ---- Buckets ----
-// Neighbouring cells are joined to buckets of about n / MOST_BUCKETS records. Tables in global
+// Neighbouring cells are joined to buckets of about n / MOST_BUCKETS records, but not less than
+// LEAST_BUCKET. Tables in global
 // memory: for each cell the number of records before it, and of its own; the bucket of each cell, 8
 // bits each; where each bucket begins, then the end.
 #define MOST_BUCKETS (RADIX - 2)
+#define LEAST_BUCKET 512u
 #define CHUNK (WG / 2)  // neighbouring cells that a work-group joins at a time
 #define CHUNKS (CELLS / CHUNK)
 typedef struct {
@@ -77,7 +79,8 @@ typedef struct {
 // are. Sets *overfull to 1 if a bucket may have more than CAPACITY records.
 INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_tables_t tables,
                       GLOBAL u32* ticket, GLOBAL u32* overfull, u64 n) {
-  const u32 t = local_id(), inverse = (u32)(((u64)MOST_BUCKETS << 32) / n);
+  const u32 t = local_id(),
+            inverse = (u32)(((u64)1 << 32) / max(n / MOST_BUCKETS + 1, (u64)LEAST_BUCKET));
 #define BUCKET_AT(before) ((u32)((u64)(before)*inverse >> 32))
   for (u32 done = 0;; ++done) {
     const u32 chunk = take_ticket(mine, ticket);
@@ -177,6 +180,18 @@ INLINE u32 in_tiles_before(LOCAL cell_memory_t* mine, GLOBAL u32* rows, u32 tile
 }
 #endif
 
+// Copies the buckets of all cells to local memory.
+INLINE void copy_buckets(LOCAL cell_memory_t* mine, GLOBAL const u8* buckets) {
+  const u32 t = local_id();
+  uint4 quad[(CELLS / 16 + WG - 1) / WG];
+  UNROLL
+  for (u32 i = 0; i < CELLS / 16; i += WG)
+    quad[i / WG] = ((GLOBAL const uint4*)buckets)[min(i + t, CELLS / 16 - 1u)];
+  UNROLL
+  for (u32 i = 0; i < CELLS / 16; i += WG)
+    if (i + t < CELLS / 16) ((LOCAL uint4*)mine->bucket_of_cell)[i + t] = quad[i / WG];
+}
+
 // Partitions the tiles for which this work-group takes a ticket. With COMPOSITE, stable. Returns
 // how many tiles these are.
 INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_records_t r,
@@ -187,6 +202,7 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
     const u32 tile = take_ticket(mine, ticket);
     if (tile >= tiles) return done;
     LOAD_TILE(tile)
+    if (done == 0) copy_buckets(mine, r.tables.buckets);
     for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
     barrier_local();
     // Records past the end are in bucket RADIX - 1, where no others are.
@@ -367,13 +383,6 @@ INLINE u32 sort_by_cells(LOCAL cell_memory_t* mine, sub_group_t sg, cell_records
   finish_tiles(&space[CELL_JOINED], joined, CHUNKS);
   u32 too_many = load_relaxed(&space[CELL_OVERFULL]);
   if (t < RADIX) too_many |= r.tables.starts[t + 1] - r.tables.starts[t] > CAPACITY ? 1u : 0u;
-  uint4 quad[(CELLS / 16 + WG - 1) / WG];
-  UNROLL
-  for (u32 i = 0; i < CELLS / 16; i += WG)
-    quad[i / WG] = ((GLOBAL const uint4*)r.tables.buckets)[min(i + t, CELLS / 16 - 1u)];
-  UNROLL
-  for (u32 i = 0; i < CELLS / 16; i += WG)
-    if (i + t < CELLS / 16) ((LOCAL uint4*)mine->bucket_of_cell)[i + t] = quad[i / WG];
   if (t == 0) mine->ticket = 0;
   barrier_local();
   if (too_many) local_or(&mine->ticket, 1u);

@@ -75,10 +75,12 @@ constexpr unsigned rare_share = 3;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
+// In shorter lists, `auto` selects other algorithms.
+constexpr std::uint64_t cells_from = std::uint64_t{1} << 16;
 // The number of cells in which short lists are counted.
 constexpr unsigned list_cells = 1u << 14;
-// Records that a work-item has in a local sort of cells if items have 32 bits.
-constexpr unsigned narrow_cell_items = 23;
+// The most records of a work-item in a local sort of cells, and the number if items have 32 bits.
+constexpr unsigned most_cell_items = 23;
 // The least capacity of a bucket of cells as a multiple of the mean: its last cell may exceed it.
 constexpr double cell_spare = 1.2;
 
@@ -168,7 +170,7 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
 // True if a short list whose leading bits do not spread may be sorted by cells. An item of the
 // local sort must hold an order and a position.
 bool may_have_cells(const Problem& p, const Capabilities& device) {
-  return info(p.key).bytes >= 4 && key_bits(p) == info(p.key).bits() &&
+  return p.count > cells_from && info(p.key).bytes >= 4 && key_bits(p) == info(p.key).bits() &&
          (info(p.key).bytes == 4 || !sorts_positions(p)) && device.compiles &&
          has_much_local(device);
 }
@@ -341,12 +343,13 @@ void choose_cells(const Problem& p, const Capabilities& device, Shape& shape) {
   if (shape.tiles.count == 0 || partition_sorts(p, shape) || !may_have_cells(p, device)) return;
   // Crowded bins are slow to sort if items have 64 bits, and so are many records of a work-item.
   const bool wide = sorts_positions(p) || info(p.key).bytes == 8;
+  const double least = cell_spare * static_cast<double>(p.count) / radix_size,
+               most = std::max(uniform_bucket(p, shape.bits), least);
   LocalSort local;
-  local.items = wide ? local_items : narrow_cell_items;
+  local.items = wide ? local_items : most_cell_items;
+  while (local.items < most_cell_items && local.items * radix_size < most) local.items += 2;
   local.bin_share = wide ? 32 : 16;
-  const double most = cell_spare * static_cast<double>(p.count) / radix_size;
-  local = local_sort_of(p, device, shape.bits, std::max(uniform_bucket(p, shape.bits), most), local,
-                        radix_size);
+  local = local_sort_of(p, device, shape.bits, most, local, radix_size);
   // Wider work-groups have too few registers for positions.
   if (sorts_positions(p) && local.work_group > radix_size) return;
   if (local.work_group == 0) return;
