@@ -133,10 +133,10 @@ TEST(ShortLists, AreSortedByCells) {
   std::vector<Case> cases;
   for (const auto key :
        {KeyType::u32, KeyType::f64, KeyType::i64, KeyType::f32, KeyType::u64, KeyType::i32})
-    for (const auto d :
-         {Distribution::hill, Distribution::range, Distribution::clusters, Distribution::numbers,
-          Distribution::leads, Distribution::few_distinct, Distribution::zipf,
-          Distribution::constant, Distribution::sorted, Distribution::peaks, Distribution::random})
+    for (const auto d : {Distribution::hill, Distribution::range, Distribution::clusters,
+                         Distribution::numbers, Distribution::leads, Distribution::few_distinct,
+                         Distribution::zipf, Distribution::constant, Distribution::sorted,
+                         Distribution::peaks, Distribution::random, Distribution::classes})
       for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
         // Items hold a whole key and a position.
         if (info(key).bytes == 8 && payload != Payload::none) continue;

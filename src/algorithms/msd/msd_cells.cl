@@ -5,7 +5,7 @@
 // divide it. The counts are exact: msd_partition_tiles counts all keys when it has seen that
 // leading bits do not spread.
 
-PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of WG; 0: there are no cells
+PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of 2 * WG; 0: there are no cells
 
 #if CELLS
 #define LOG_CELLS highest_bit32(CELLS)
@@ -27,23 +27,27 @@ PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of WG; 0: there a
 #define EDGES (KEY_FLOAT ? 4u : 2u)
 
 // A place is how far an order lies from the beginning of the range, as a 31-bit fraction of its
-// width. The upper LOG_CELLS bits are the number of the cell. Floats on both sides of zero are far
-// apart in order bits, so the orders between the two that are next to zero share one distance.
+// width. The upper LOG_CELLS bits are the number of the cell. Only the two zeros lie between the
+// floats below and above zero that are next to it, so all other orders between them are left out.
 #define PLACE_BITS 31u
 typedef struct {
   ukey_t least;
 #if KEY_FLOAT
   ukey_t above;  // the smallest order above zero
-  ukey_t zero;   // the distance of zero from `least`
+  ukey_t zero;   // the distance of the lower zero from `least`
 #endif
   u32 up;     // shifts the width of the range to bit 31, and larger distances beyond
   u32 times;  // then turns its upper 32 bits into a place
 } cell_range_t;
 
+#if KEY_FLOAT
+// The larger order of the two zeros, which lie next to each other.
+#define UPPER_ZERO max(untied_order(0), untied_order(KEY_SIGN))
+#endif
 INLINE ukey_t distance_of_order(cell_range_t range, ukey_t order) {
 #if KEY_FLOAT
-  return order < range.above ? min((ukey_t)(order - range.least), range.zero)
-                             : (ukey_t)(order - range.above + range.zero + 1);
+  if (order >= range.above) return order - range.above + range.zero + 2;
+  return min((ukey_t)(order - range.least), range.zero) + (order >= UPPER_ZERO ? 1 : 0);
 #else
   return order - range.least;
 #endif
@@ -87,7 +91,7 @@ INLINE cell_range_t find_range(LOCAL u32* work, GLOBAL const ukey_t* edges, u32 
   range.least = below_zero ? least[0] : 0;
   range.zero = below_zero ? (ukey_t)(largest[0] - least[0] + 1) : 0;
   range.above = least[1];
-  const ukey_t width = (range.zero + (above_zero ? (ukey_t)(largest[1] - least[1] + 1) : 0)) | 1;
+  const ukey_t width = (range.zero + (above_zero ? (ukey_t)(largest[1] - least[1] + 2) : 1)) | 1;
 #else
   range.least = least[0];
   const ukey_t width = (largest[0] - least[0]) | 1;

@@ -177,7 +177,7 @@ INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range
 }
 
 // Returns 1 if a cell has more than MOST_SAMPLES of WG samples of the keys: then buckets would be
-// too large. It seldom does by chance if buckets fit. Leaves the tile's counts 0.
+// too large. If buckets fit, this seldom happens by chance. Leaves the tile's counts 0.
 #define MOST_SAMPLES 5u
 // The index of work-item t's sample: somewhere in part t of WG parts of the list. At equal
 // distances, samples of periodic lists could be alike.
