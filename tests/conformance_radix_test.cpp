@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "conformance_trials.hpp"
+#include "device_array.hpp"
 #include "support.hpp"
 #include "table.hpp"
 #include "trial.hpp"
@@ -151,6 +153,45 @@ TEST(ShortLists, AreSortedByCells) {
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
   expect_stable(std::move(cases), {"msd", ""});
+}
+
+// Zeros between narrow ranges of floats on both sides of zero, with -0.0 before +0.0: their bins
+// must not mix. Values are positions in the list.
+TEST(ShortLists, KeepTheOrderOfZeros) {
+  if (on_host() || is_simulated()) GTEST_SKIP() << "as above";
+  const std::uint32_t count = 200'003;
+  std::vector<float> keys(count);
+  std::vector<std::uint32_t> positions(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto draw = i * 2654435761u;
+    const float near_one = 1.0f + static_cast<float>(draw >> 8 & 0xfff) * 1e-6f;
+    keys[i] = draw >> 20 < 12 ? 0.0f : near_one;
+    if (draw & 1u << 7) keys[i] = -keys[i];
+    positions[i] = i;
+  }
+  auto expected = positions;
+  std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) {
+    return std::pair(keys[a], !std::signbit(keys[a])) < std::pair(keys[b], !std::signbit(keys[b]));
+  });
+  Problem p{.key = KeyType::f32, .count = count, .payload = Payload::values, .value_bytes = 4};
+  p.zeros = ZeroOrder::distinct;
+  try {
+    const Plan plan(test_device(), p, {"msd", ""});
+    const auto queue = test_device()->make_queue();
+    const DeviceArray<float> in(*queue, keys), out(*queue, std::vector<float>(count));
+    const DeviceArray<std::uint32_t> values_in(*queue, positions),
+        values_out(*queue, std::vector<std::uint32_t>(count));
+    const auto scratch = test_device()->allocate(plan.scratch_bytes());
+    plan.run(*queue, {.keys_in = in,
+                      .keys_out = out,
+                      .values_in = values_in,
+                      .values_out = values_out,
+                      .scratch = scratch->memory()});
+    EXPECT_EQ(values_out.read(), expected);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::unsupported) throw;
+    GTEST_SKIP() << e.what();
+  }
 }
 
 // Leaves out the launches of some phases.
