@@ -315,8 +315,8 @@ INLINE void wg_max(LOCAL u32* word, u32 x) {
     local_max(word, x);
 }
 
-// Finds the smallest and the largest of the work-items' orders and stores them in *least and
-// *largest. `edges`: four words, 0 at first. Contains barriers.
+// Replaces *least by the smallest and *largest by the largest one that a work-item passes. `edges`
+// is local memory: four words, 0 at first. Contains barriers.
 INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
   const ukey_t inverted = ~*least;
 #if KEY_BITS == 64

@@ -37,7 +37,7 @@ struct Cleared {
   std::uint64_t reserved_bytes = 0;
   std::uint64_t counts = 0, counts_bytes = 0;  // one word for each bucket
   std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
-  std::uint64_t cells = 0, cells_bytes = 0;    // see msd_cells.cl
+  std::uint64_t cells = 0, cells_bytes = 0;    // the counts of cells
   std::uint64_t bytes = 0;
 
   Cleared(const Problem& problem, const Shape& shape)
@@ -144,7 +144,8 @@ class MsdSorter final : public Sorter {
   void build_count(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
     if (shape_.tiles.count != 0) {
-      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_cells_cl, msd_tiles_cl},
+      count_module_ = kernels::build(device, capabilities,
+                                     {columns_cl, msd_rows_cl, msd_cells_cl, msd_tiles_cl},
                                      shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ =
@@ -191,7 +192,8 @@ class MsdSorter final : public Sorter {
                                          msd_local_cl};
     if (equalizes) sources.insert(sources.end(), {equalize_cl, msd_local_equalized_cl});
     const bool cells = shape_.tiles.cells != 0;
-    if (cells) sources.insert(sources.end(), {columns_cl, msd_cells_cl, msd_cell_sort_cl});
+    if (cells)
+      sources.insert(sources.end(), {columns_cl, msd_rows_cl, msd_cells_cl, msd_cell_sort_cl});
     local_module_ =
         kernels::build(device, capabilities, sources, shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel(cells ? "msd_local_or_cells" : "msd_local");
@@ -231,16 +233,16 @@ class MsdSorter final : public Sorter {
     return shape_.spread_bits != 0 ? gather_.in(o) : Memory{};
   }
 
-  // True if cells take the place of leading bits in a short list.
+  // True for short lists of floats that are sorted by cells, never by leading bits.
   [[nodiscard]] bool counts_floats() const {
     return shape_.tiles.cells != 0 && info(problem_.key).is_float;
   }
 
-  // Returns the memory `edges` of msd_cells.cl, or empty memory.
+  // Returns the edges of all tiles (msd_cells.cl), or empty memory without cells.
   [[nodiscard]] Memory edges(const Operands& o) const {
     return shape_.tiles.cells != 0 ? edges_.in(o) : Memory{};
   }
-  // Returns the memory `cells` of msd_cells.cl, or empty memory.
+  // Returns the counts of the cells, with their state before them, or empty memory without cells.
   [[nodiscard]] Memory cells(const Operands& o) const {
     const Cleared at(problem_, shape_);
     return shape_.tiles.cells != 0 ? passes_.extension(o).slice(at.cells, at.cells_bytes)
@@ -508,7 +510,7 @@ class MsdSorter final : public Sorter {
   ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
   ScratchLayout::Slice tile_counts_;      // for short lists: the digit counts of each tile
   ScratchLayout::Slice edges_;            // of each tile; see msd_cells.cl
-  ScratchLayout::Slice cell_tables_;      // see msd_cells.cl
+  ScratchLayout::Slice cell_tables_;      // `tables` of msd_cell_sort.cl
   ScratchLayout::Slice map_, bounds_;     // the map, and the first order of each mapped bucket
   ScratchLayout::Slice most_;             // the most records of each mapped bucket
   ScratchLayout::Slice list_;             // mapped buckets that have more

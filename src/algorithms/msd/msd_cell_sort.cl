@@ -1,22 +1,17 @@
-// msd, short lists: the local sort of buckets by leading bits or, if these do not spread, the
-// partition by buckets of cells (msd_cells.cl) and their local sort, in this same launch.
-// columns.cl, msd_cells.cl and msd_local.cl come before this file.
+// msd, short lists: the last kernel before the radix passes. If leading bits spread, it sorts the
+// buckets by leading bits. If not, it sorts the list by cells (msd_cells.cl): it joins cells to
+// buckets, partitions the records by these, and sorts each bucket. columns.cl, msd_rows.cl,
+// msd_cells.cl and msd_local.cl come before this file.
 //
-// Work-groups take tiles and buckets by ticket, and wait only for work-groups that have taken
-// tickets and so are running.
+// Work-groups take tiles and buckets by ticket. They wait only for work-groups that have taken
+// earlier tickets, which therefore run.
 
 PARAMETER(VERDICT_MAPPED)  // the value of *skewed if the list is sorted by cells
 
 #define TILE CAPACITY
-// A row has the counts of a tile's buckets, 16 bits each. A work-item reads eight at a time.
-#define ROW_WORDS (RADIX / 2)
-#define ROW_QUADS (RADIX / 8)
-#define ROW_TEAMS (WG / ROW_QUADS)
-#define ROWS_AT_ONCE 8
-
 // cell_bytes() in msd_shape.cpp computes its size.
 typedef struct {
-  u8 bucket_of_cell[CELLS];  // uint4 are copied
+  u8 bucket_of_cell[CELLS];  // first, because it is copied 16 bytes at a time
   union {
     u32 sums[ROW_TEAMS * RADIX];  // sums of each team's rows
     struct {
@@ -36,24 +31,25 @@ typedef struct {
   u32 ticket;
 } cell_memory_t;
 
-// Indices of words of the work space: the tickets; how many chunks are joined and tiles are moved;
-// 1 if a bucket is too large; and for each bucket how many of its places are reserved or, with
-// COMPOSITE, for each tile if its row is stored.
-#define CELL_JOIN 0u
-#define CELL_MOVE 1u
-#define CELL_SORT 2u
-#define CELL_JOINED 3u
-#define CELL_MOVED 4u
-#define CELL_OVERFULL 5u
-#define CELL_RESERVED 256u
+// The CELL_STATE words of the work space. The last array has a word for each bucket: how many of
+// its places are reserved. With COMPOSITE it has a word for each tile instead: 1 if its row is
+// stored.
+#define CELL_JOIN 0u        // ticket of the chunks of cells
+#define CELL_MOVE 1u        // ticket of the tiles
+#define CELL_SORT 2u        // ticket of the buckets
+#define CELL_JOINED 3u      // number of chunks that are joined
+#define CELL_MOVED 4u       // number of tiles that are partitioned
+#define CELL_OVERFULL 5u    // 1 if counts of cells have overflowed
+#define CELL_RESERVED 256u  // the array
 
+// Returns the next ticket. `word` counts those that are taken.
 INLINE u32 take_ticket(LOCAL cell_memory_t* mine, GLOBAL u32* word) {
   barrier_all();
   if (local_id() == 0) mine->ticket = global_add(word, 1u);
   barrier_local();
   return mine->ticket;
 }
-// Tells that this work-group has finished `own` tiles, and waits until `all` are finished.
+// Adds `own` to *word, and waits until all work-groups together have added `all`.
 INLINE void finish_tiles(GLOBAL u32* word, u32 own, u32 all) {
   barrier_all();
   if (local_id() == 0 && own != 0) global_add_release(word, own);
@@ -61,22 +57,20 @@ INLINE void finish_tiles(GLOBAL u32* word, u32 own, u32 all) {
 }
 
 // ---- Buckets ----
-// Neighbouring cells are joined to buckets of about n / MOST_BUCKETS records, but not less than
-// LEAST_BUCKET. Tables in global
-// memory: for each cell the number of records before it, and of its own; the bucket of each cell, 8
-// bits each; where each bucket begins, then the end.
+// Neighbouring cells are joined to buckets of n / MOST_BUCKETS records, or of LEAST_BUCKET if that
+// is more. The last cell of a bucket may add more records.
 #define MOST_BUCKETS (RADIX - 2)
 #define LEAST_BUCKET 512u
 #define CHUNK (WG / 2)  // neighbouring cells that a work-group joins at a time
 #define CHUNKS (CELLS / CHUNK)
 typedef struct {
-  GLOBAL uint2* cells;
-  GLOBAL u8* buckets;
-  GLOBAL u32* starts;
+  GLOBAL uint2* cells;  // of each cell: the number of records before it, and in it
+  GLOBAL u8* buckets;   // of each cell: its bucket
+  GLOBAL u32* starts;   // of each bucket: the index of its first record; then n
 } cell_tables_t;
 
 // Writes the tables for the chunks for which this work-group takes a ticket. Returns how many these
-// are. Sets *overfull to 1 if a bucket may have more than CAPACITY records.
+// are. Sets *overfull to 1 if a cell has so many keys that its count has overflowed.
 INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_tables_t tables,
                       GLOBAL u32* ticket, GLOBAL u32* overfull, u64 n) {
   const u32 t = local_id(),
@@ -104,7 +98,8 @@ INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_
     tables.cells[cell] = word;
     const u32 bucket = BUCKET_AT(before);
     tables.buckets[cell] = (u8)bucket;
-    // The next cell's bucket begins behind this cell, unless it is the same bucket.
+    // If the next cell is in another bucket, that one begins behind this cell, and so do the empty
+    // buckets before it.
     const u32 end = before + count, next = cell + 1 == CELLS ? RADIX : BUCKET_AT(end);
     for (u32 b = bucket + 1; b <= next; ++b) tables.starts[b] = end;
     if (cell == 0) tables.starts[0] = 0;
@@ -135,8 +130,8 @@ typedef struct {
   ((u32)mine->bucket_of_cell[CELL_OF_PLACE(place_of_order(range, CELL_ORDER(key)))])
 
 #if COMPOSITE
-// Stores a tile's row: work-item t < RADIX passes the number of its records of bucket t. Then waits
-// until all earlier tiles have stored theirs.
+// Stores the row of `tile`, then waits until the rows of all earlier tiles are stored. Work-item
+// t < RADIX passes in `count` the number of the tile's records in bucket t.
 INLINE void exchange_rows(LOCAL cell_memory_t* mine, GLOBAL u32* rows, GLOBAL u32* stored, u32 tile,
                           u32 count) {
   const u32 t = local_id();
@@ -163,10 +158,7 @@ INLINE u32 in_tiles_before(LOCAL cell_memory_t* mine, GLOBAL u32* rows, u32 tile
     UNROLL
     for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
       if (row + i * ROW_TEAMS >= tile) continue;
-      sum[0] += four[i].x & 0xffff, sum[1] += four[i].x >> 16;
-      sum[2] += four[i].y & 0xffff, sum[3] += four[i].y >> 16;
-      sum[4] += four[i].z & 0xffff, sum[5] += four[i].z >> 16;
-      sum[6] += four[i].w & 0xffff, sum[7] += four[i].w >> 16;
+      ADD_QUAD(sum, four[i])
     }
   }
   UNROLL
@@ -237,11 +229,7 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
     }
 #if VALUE_BYTES
     value_t value[ITEMS];
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 at = tile * TILE + min(first + i * SG_LANES, count - 1);
-      value[i] = r.values ? r.values[at] : (value_t)at;
-    }
+    load_tile_values(r.values, tile * TILE, first, count, value);
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) mine->now.tile.values[place[i]] = value[i];
 #endif
@@ -264,7 +252,7 @@ typedef struct {
   u32 begin;    // index of the bucket's first record
   u32 inverse;  // 2^20 * number of bins / number of records
   u32 step;     // 2^16 / number of records
-  u32 width;    // of an order, as a place; 0 if several orders may share a place
+  u32 width;    // places from one order to the next, rounded down
 } cell_bins_t;
 #define REST_BITS (PLACE_BITS - LOG_CELLS)  // bits of a place in its cell
 
@@ -305,7 +293,8 @@ INLINE u32 cell_bin(cell_range_t range, GLOBAL const uint2* cells, cell_bins_t b
 #define ORDER_OF_CELL_ITEM(item) (item)
 #endif
 
-// Sorts the bucket's items. place[i] is the cell_bin() of item i; the first `rows` of them exist.
+// Sorts the items of a bucket. place[i] is the cell_bin() of this work-item's item i. Only the
+// first `rows` items exist.
 INLINE void sort_in_cell_bins(LOCAL bin_sort_t* sort, sub_group_t sg, const ukey_t* order,
                               u32* place, u32 rows) {
   const u32 t = local_id();
@@ -400,17 +389,16 @@ typedef union {
   cell_memory_t of_list;
 } local_or_cells_t;
 
-// Sorts the buckets by leading bits if *skewed is 0 (integers). Tries to sort by cells if it is 1,
-// and sets it to VERDICT_MAPPED if that succeeds. RADIX work-groups. The parameters are those of
+// If *skewed is 0, sorts the buckets by leading bits. If it is 1, tries to sort by cells, and sets
+// *skewed to VERDICT_MAPPED if that succeeds. RADIX work-groups. The parameters are those of
 // msd_local, and:
 //   keys_from, values_from  in: the list before the partition; values_from is null if values are
 //                           positions
 //   edges, parts            in: the edges of each of `parts` parts of the list (msd_cells.cl)
 //   ties                    in, floats: null, or a word. If it is not 0, the launch does nothing
-//   cells                   CELL_STATE words, 0 at first; in: then the counts of the cells
-//   tables                  work space: 2 * CELLS words; CELLS bytes; RADIX + 4 words; then
-//   ROW_WORDS
-//                           words a tile
+//   cells                   CELL_STATE words, 0 at first; after them, in: the counts of the cells
+//   tables                  work space: 2 * CELLS words, CELLS bytes and RADIX + 4 words for
+//                           cell_tables_t, then ROW_WORDS words for each tile
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local_or_cells(GLOBAL ukey_t* keys_in, GLOBAL ukey_t* keys_out, GLOBAL value_t* values_in,
                         GLOBAL value_t* values_out, GLOBAL const u32* starts, GLOBAL u32* skewed,

@@ -36,8 +36,8 @@ typedef struct {
   ukey_t above;  // the smallest order above zero
   ukey_t zero;   // the distance of the lower zero from `least`
 #endif
-  u32 up;     // shifts the width of the range to bit 31, and larger distances beyond
-  u32 times;  // then turns its upper 32 bits into a place
+  u32 up;     // left shift after which the width of the range has its highest bit set
+  u32 times;  // upper 32 bits of a shifted distance, times this, divided by 2^32: the place
 } cell_range_t;
 
 #if KEY_FLOAT
@@ -60,10 +60,11 @@ INLINE u32 place_of_order(cell_range_t range, ukey_t order) {
 }
 #define CELL_OF_PLACE(place) ((place) >> (PLACE_BITS - LOG_CELLS))
 
-// Finds the edges of a list from those of its parts. `least` and `largest` have EDGES / 2 elements.
-// `work`: 2 * EDGES words. Contains barriers.
-INLINE void find_list_edges(LOCAL u32* work, u32 work_items, GLOBAL const ukey_t* edges, u32 parts,
-                            ukey_t* least, ukey_t* largest) {
+// Returns the range of a list. `edges` has the edges of each of its `parts` parts. `work` is local
+// memory for 2 * EDGES words. Contains barriers.
+INLINE cell_range_t find_range(LOCAL u32* work, GLOBAL const ukey_t* edges, u32 parts,
+                               u32 work_items) {
+  ukey_t least[EDGES / 2], largest[EDGES / 2];
   for (u32 i = local_id(); i < 2 * EDGES; i += work_items) work[i] = 0;
   UNROLL
   for (u32 side = 0; side < EDGES / 2; ++side) {
@@ -77,14 +78,6 @@ INLINE void find_list_edges(LOCAL u32* work, u32 work_items, GLOBAL const ukey_t
   UNROLL
   for (u32 side = 0; side < EDGES / 2; ++side)
     find_edges(work + 4 * side, &least[side], &largest[side]);
-}
-
-// Finds the range of a list from the edges of its parts. `work`: 2 * EDGES words. Contains
-// barriers.
-INLINE cell_range_t find_range(LOCAL u32* work, GLOBAL const ukey_t* edges, u32 parts,
-                               u32 work_items) {
-  ukey_t least[EDGES / 2], largest[EDGES / 2];
-  find_list_edges(work, work_items, edges, parts, least, largest);
   cell_range_t range;
 #if KEY_FLOAT
   const u32 below_zero = least[0] <= largest[0], above_zero = least[1] <= largest[1];

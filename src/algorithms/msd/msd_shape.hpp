@@ -52,6 +52,7 @@ struct LocalSort {
   unsigned position_bits = 0;    // how many of these bits are the position in the bucket; 0 for
                                  // mapped keys, whose groups differ in this
   unsigned bin_shift = 0;        // an item's bits from this one upwards choose its bin
+  unsigned bin_share = 16;       // bins for each work-item
   bool bins_by_place = false;    // buckets leave fewer bits to sort by than a bin's number has
   bool values_late = false;      // values are loaded after the sort, into the items' memory
   bool keep_keys = false;        // a copy of the keys stays in local memory during the sort
@@ -64,7 +65,6 @@ struct LocalSort {
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Shape& shape) const;
   // Returns the parameters of msd_local_mapped.cl.
   [[nodiscard]] kernels::Defines mapped_defines(const Problem& problem, const Shape& shape) const;
-  unsigned bin_share = 16;  // bins for each work-item
   [[nodiscard]] unsigned bins() const { return bin_share * work_group; }
   // The number of records in the largest bucket that can be sorted.
   [[nodiscard]] std::uint64_t capacity() const { return std::uint64_t{work_group} * items; }
@@ -75,9 +75,8 @@ struct TilePartition {
   unsigned work_group = 256, items = 0;
   std::uint64_t count = 0;  // tiles; 0: the list is not partitioned in this way
   std::uint64_t bytes = 0;  // size of msd_tile_memory_t
-
-  unsigned cells = 0;  // cells in which keys are counted if leading bits do not spread
-                       // (msd_cells.cl); 0: they are not
+  // Cells in which keys are counted if leading bits do not spread (msd_cells.cl); 0: they are not.
+  unsigned cells = 0;
 
   // Returns the parameters of msd_tiles.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
@@ -173,14 +172,17 @@ struct Shape {
     return std::max(
         {buckets() << stretch.more, equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
   }
-  // Bytes of the memory `cells` and `tables` of msd_cell_sort.cl.
+  // Bytes of the memory `cells` of msd_cell_sort.cl: CELL_STATE words and the counts of the cells.
   [[nodiscard]] std::uint64_t cell_bytes() const {
-    return tiles.cells == 0 ? 0 : 4 * (1024 + std::uint64_t{tiles.cells} / 2);
+    constexpr std::uint64_t state_words = 1024;
+    return tiles.cells == 0 ? 0 : 4 * (state_words + tiles.cells / 2);
   }
+  // Bytes of the memory `tables` of msd_cell_sort.cl.
   [[nodiscard]] std::uint64_t cell_table_bytes(const Problem& problem) const {
+    constexpr std::uint64_t radix = 256, row_words = radix / 2;
     if (tiles.cells == 0) return 0;
-    return 4 * (2 * tiles.cells + tiles.cells / 4 + 260 +
-                128 * ceil_div(problem.count, local.capacity()));
+    const std::uint64_t rows = ceil_div(problem.count, local.capacity());
+    return 4 * (2 * std::uint64_t{tiles.cells} + tiles.cells / 4 + radix + 4 + row_words * rows);
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {

@@ -3,7 +3,7 @@
 // each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself. A
 // look-back would be slower: in a short list all tiles begin at the same time, so each would look
 // back to the first one. Another launch for the sums would take as long as the work itself.
-// columns.cl and msd_cells.cl come before this file.
+// columns.cl, msd_rows.cl and msd_cells.cl come before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
 PARAMETER(COUNT_ITEMS)  // keys that a work-item of msd_count_tiles loads at a time
@@ -11,14 +11,10 @@ PARAMETER(WG)           // work-items of a work-group of msd_partition_tiles
 PARAMETER(ITEMS)        // records that a work-item has in a tile
 
 #define TILE ((u32)(WG * ITEMS))
-// Row g of the table has the counts of tile g, 16 bits each. A work-item reads eight counts at a
-// time, as one uint4.
-#define ROW_QUADS (RADIX / 8)       // number of uint4 in a row
-#define ROW_TEAMS (WG / ROW_QUADS)  // teams; the work-items of a team add up rows together
-#define ROWS_AT_ONCE 8
 
 #if CELLS
-// Finds the edges (msd_cells.cl) of the keys of a tile. Integers: those of `least` and `largest`.
+// Stores the edges (msd_cells.cl) of tile group_id(). Each work-item passes the smallest and the
+// largest order of its own keys, for each side of zero. `work`: 2 * EDGES words, 0 at first.
 INLINE void store_edges(LOCAL u32* work, ukey_t* least, ukey_t* largest, GLOBAL ukey_t* edges) {
   UNROLL
   for (u32 side = 0; side < EDGES / 2; ++side) {
@@ -31,7 +27,7 @@ INLINE void store_edges(LOCAL u32* work, ukey_t* least, ukey_t* largest, GLOBAL 
 #endif
 
 // Work-group g counts the digits of tile g. The digit is the 8 bits of a key's order from bit
-// `shift` upwards. Floats have no digits: cells take their place.
+// `shift` upwards. For floats, the kernel only finds edges and clears.
 //   keys     in: n keys
 //   table    out, integers: row g has the 256 counts of tile g, two in a word
 //   cleared  out: `words` words; become 0
@@ -134,9 +130,6 @@ typedef struct {
 #endif
 } msd_tile_memory_t;
 
-#define ADD_COUNTS(sum, i, word) \
-  sum[i] += word & 0xffff;       \
-  sum[i + 1] += word >> 16;
 #define PUT_QUAD(to, from, i)                                                           \
   {                                                                                     \
     uint4 four;                                                                         \
@@ -176,8 +169,8 @@ INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range
   }
 }
 
-// Returns 1 if a cell has more than MOST_SAMPLES of WG samples of the keys: then buckets would be
-// too large. If buckets fit, this seldom happens by chance. Leaves the tile's counts 0.
+// Returns 1 if a cell has more than MOST_SAMPLES of WG samples of the keys. Its bucket would then
+// be too large; if it were not, the result would seldom be 1 by chance. Sets own->cells to 0.
 #define MOST_SAMPLES 5u
 // The index of work-item t's sample: somewhere in part t of WG parts of the list. At equal
 // distances, samples of periodic lists could be alike.
@@ -198,10 +191,10 @@ INLINE u32 samples_crowd(LOCAL msd_tile_memory_t* own, cell_range_t range, ukey_
 #endif
 
 #if CELLS && KEY_FLOAT
-// Floats: work-group g counts the cells of tile g. The parameters are those of msd_partition_tiles,
-// and:
-//   skewed  out: 1, or VERDICT_CROWDED if the list is not sorted by cells
-//   ties    null, or a word, 0 at first; becomes not 0 if keys tie
+// For floats, this kernel takes the place of msd_partition_tiles. Work-group g adds the keys of
+// tile g to the counts of their cells. The other parameters are those of msd_partition_tiles.
+//   skewed  out: 1 if the list may be sorted by cells, else VERDICT_CROWDED
+//   ties    null, or a word, 0 at first; becomes 1 if keys may tie
 KERNEL(WG)
 void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u32 tiles,
                      GLOBAL const ukey_t* edges, GLOBAL u32* cells, GLOBAL u32* ties) {
@@ -223,18 +216,20 @@ void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u3
   if (ties && tie) *ties = 1;
   if (!crowd) count_cells(own, sg, range, key, first, count, cells + CELL_STATE);
 }
-#endif
+#else
 
 // Work-group g partitions tile g by the digit. Stable.
 //   keys_in, values_in    in: n records; if values_in is null, a value is its record's position
 //   keys_out, values_out  out: n records
 //   table                 in: the counts of `tiles` tiles, from msd_count_tiles
 //   starts                out: the output index where each digit begins, then the end
-//   skewed                out: a word: 1 if a digit has more than `capacity` records, else 0. If it
-//                         is 1, nothing else is written but the counts of cells. With CELLS, also
-//                         VERDICT_CROWDED: not even these
-//   edges                 in, CELLS: from msd_count_tiles
-//   cells                 CELLS: CELL_STATE words, then, out: the counts of all cells
+//   skewed                out: a word: 0 if no digit has more than `capacity` records: then the
+//                         records are partitioned. Else no record moves. 1: the keys of each cell
+//                         are counted, if there are cells. VERDICT_CROWDED: cells would have too
+//                         many keys, so none are counted
+//   edges                 in, CELLS: the edges of each tile, from msd_count_tiles
+//   cells                 CELLS: CELL_STATE words, which stay as they are; after them, out: the
+//                         counts of all cells, 0 at first
 KERNEL(WG)
 void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -275,10 +270,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       if (row + i == tile) UNROLL
       for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
       if (row + i < end) {
-        ADD_COUNTS(sum, 0, counts[i].x)
-        ADD_COUNTS(sum, 2, counts[i].y)
-        ADD_COUNTS(sum, 4, counts[i].z)
-        ADD_COUNTS(sum, 6, counts[i].w)
+        ADD_QUAD(sum, counts[i])
       }
     }
   }
@@ -326,11 +318,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   barrier_local();
 #if VALUE_BYTES
   value_t value[ITEMS];
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 at = begin + min(first + i * SG_LANES, count - 1);
-    value[i] = values_in ? values_in[at] : (value_t)at;
-  }
+  load_tile_values(values_in, begin, first, count, value);
 #endif
   u32 of_others;
   const u32 total = sum_digit(own->ranks, own->digit_sums, &of_others);
@@ -364,3 +352,4 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   }
 }
+#endif

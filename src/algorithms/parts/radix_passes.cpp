@@ -17,8 +17,6 @@ namespace {
 constexpr std::uint64_t radix_size = 256;
 constexpr std::uint64_t head_bytes = 256;  // HEAD_BYTES of radix_pass_tiles.cl
 constexpr std::uint64_t gap_bytes = 64;    // alignment gaps between the structure's arrays
-// A device with more local memory for a work-group than this has tiles that fill a compute unit.
-constexpr std::uint64_t much_local_bytes = 128 * 1024;
 // Above this many records without values, two work-groups share a compute unit; measured on an
 // H200.
 constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;
@@ -30,8 +28,6 @@ constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
 // The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
 // tiles.
 constexpr std::uint64_t least_items = 3;
-
-bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
 
 std::uint64_t value_bytes(const Problem& p) {
   return p.payload == Payload::none ? 0 : p.value_bytes;
@@ -167,6 +163,8 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
 }
 
 }  // namespace
+
+bool has_much_local(const Capabilities& device) { return device.local_struct > 128 * 1024; }
 
 RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
                                 const Parameters& given, const RadixPassOptions& options,

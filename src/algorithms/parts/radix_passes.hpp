@@ -16,6 +16,9 @@
 
 namespace sortium {
 
+// True if a work-group may have more than 128 KB of local memory. Tiles then fill a compute unit.
+[[nodiscard]] bool has_much_local(const Capabilities& device);
+
 // The dimensions of one launch.
 struct RadixPassShape {
   unsigned work_group = 0;      // work-items of a work-group
