@@ -127,6 +127,38 @@ TEST(SampledKeys, AreStretched) {
   }
 }
 
+// Passes leave out low digits if samples show that higher ones tell keys apart. The few groups of
+// keys that differ in low digits only are settled afterwards; if one is too large, passes over all
+// digits follow.
+TEST(LowDigits, AreLeftOut) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Problem> problems;
+  for (const auto key : {KeyType::u64, KeyType::i64, KeyType::f64})
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+      const auto turn = problems.size();
+      Problem p{.key = key, .count = small ? 4'099u : 100'003u << turn % 4, .payload = payload};
+      p.order = turn % 2 == 0 ? Order::descending : Order::ascending;
+      p.nan = turn == 6 ? NanOrder::bits : turn == 7 ? NanOrder::last : NanOrder::first;
+      p.zeros = turn == 6 ? ZeroOrder::distinct : ZeroOrder::tied;
+      if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+      p.keys_out = turn != 2;
+      if (turn % 4 == 3) p.begin_bit = 4, p.end_bit = turn == 3 ? 44 : 60;  // 5 or 7 digits
+      problems.push_back(p);
+    }
+  std::vector<Case> cases;
+  for (std::uint64_t seed = 0; seed < 6; ++seed)
+    for (const auto d : {Distribution::groups, Distribution::random, Distribution::few_distinct,
+                         Distribution::numbers, Distribution::zipf, Distribution::hill})
+      for (const auto& p : problems)
+        if (d == Distribution::groups || seed == 0)
+          cases.push_back({p, p.keys_out && cases.size() % 2 == 0, d, seed});
+  if (small) {  // few of them
+    for (std::size_t i = 0; i < 6; ++i) cases[i] = cases[i * 10];
+    cases.resize(6);
+  }
+  expect_stable(std::move(cases), {"onesweep", ""});
+}
+
 // Short lists whose leading bits do not spread are sorted by cells, or by passes if a cell has too
 // many keys or if floats tie.
 TEST(ShortLists, AreSortedByCells) {

@@ -50,6 +50,8 @@ std::string_view name(Distribution distribution) {
       return "range";
     case Distribution::hill:
       return "hill";
+    case Distribution::groups:
+      return "groups";
   }
   return "?";
 }
@@ -181,6 +183,7 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::classes: {
       keys = make_keys(Distribution::numbers, problem, seed);
       const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1);
+      if (infinity == 0) break;  // integers have no such keys
       const std::uint64_t of_thousand = std::array{1, 100, 500, 1000}[seed % 4],
                           kind = seed / 4 % 3;
       for (auto& key : keys) {
@@ -240,6 +243,19 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         std::uint64_t key = begin;
         for (unsigned i = 0; i < 4; ++i) key += random.below(width / 4 + 1);
         return key;
+      });
+      break;
+    }
+    case Distribution::groups: {
+      const unsigned low = info(problem.key).bits() * 3 / 8;
+      const std::uint64_t length = std::array{2, 7, 9, 40, 300, 700}[seed % 6];
+      const std::uint64_t groups = keys.size() / 200 / length + 1, any = random.next();
+      fill([&] {
+        const std::uint64_t key = random.next();
+        if (random.below(200) != 0) return key;
+        const std::uint64_t group = (any + random.below(groups)) * 0x9e3779b97f4a7c15u;
+        return (group >> (64 - info(problem.key).bits()) >> low << low) |
+               (key & ((std::uint64_t{1} << low) - 1));
       });
       break;
     }

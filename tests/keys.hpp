@@ -32,6 +32,8 @@ enum class Distribution : std::uint8_t {
              // one key is beyond it; not in the table
   hill,  // integers: a hill of 2^16 to all numbers, by the seed, with frequent keys at its border
          // and at both ends of the numbers; one key of 64 or of 3000 is anywhere; not in the table
+  groups,  // random, but one of 200 keys is in a group: of 2 to 700 keys, by the seed, which differ
+           // in their lowest bits only, three in eight; not in the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,

@@ -133,6 +133,30 @@ TEST_F(NvrtcCalls, Records) {
   compile_varying_records(device);
   EXPECT_GT(device->compilations, 40u);
 }
+// Long keys, of which passes may leave out low digits.
+TEST_F(NvrtcCalls, LowDigits) {
+  CheckingQueue queue(device);
+  for (const Problem& p : {Problem{.key = KeyType::u64, .count = 1'000'003},
+                           Problem{.key = KeyType::f64,
+                           .count = 10'000'019,
+                           .payload = Payload::values,
+                           .value_bytes = 8,
+                           .order = Order::descending},
+                           Problem{.key = KeyType::i64,
+                           .count = 100'003,
+                           .payload = Payload::positions,
+                           .keys_out = false,
+                           .begin_bit = 4,
+                           .end_bit = 44}})
+    for (const bool ordered_atomics : {false, true}) {
+      auto capabilities = device->info().claimed;
+      capabilities.ordered_local_atomics = ordered_atomics;
+      EXPECT_EQ(
+          compile_sort({find_algorithm("onesweep").info(), ""}, p, capabilities, device, queue),
+          "");
+    }
+  EXPECT_EQ(device->compilations, 8u);  // two kernels for floats, because they may tie
+}
 TEST_F(NvrtcCalls, Companions) {
   compile_companions(device);
   EXPECT_GT(device->compilations, 0u);

@@ -18,7 +18,8 @@ PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 
 // Clears memory, and copies samples of the keys into one array.
 //   keys      in
-//   samples   out: samples[i] = keys[i * apart] for i < sampled
+//   samples   out: for i < sampled, one of the keys from i * apart on, up to the next of these. At
+//             equal distances, samples of a periodic list would not show its different keys
 //   skewed    out: one word; becomes 0
 //   cleared   out: `words` words; become 0
 KERNEL(START_WG)
@@ -28,7 +29,8 @@ void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u
   // A work-group reads consecutive samples, so that it touches few pages of memory.
   const u32 own = (sampled + group_count() - 1) / group_count(),
             end = min((group_id() + 1) * own, sampled);
-  for (u32 i = group_id() * own + local_id(); i < end; i += START_WG) samples[i] = keys[i * apart];
+  for (u32 i = group_id() * own + local_id(); i < end; i += START_WG)
+    samples[i] = keys[i * apart + ((i + 1) * 0x9e3779b1u >> 4) % (u32)apart];
   for (u64 i = at; i < words; i += all) cleared[i] = 0;
   if (at == 0) *skewed = 0;
 }

@@ -180,6 +180,12 @@ INLINE void assign_buckets(LOCAL msd_count_memory_t* mine, u32 last_has) {
   clear_counts(mine, MAP_CELLS);
 }
 
+// Returns 1 if the order's bucket has no other orders.
+INLINE u32 is_pivot(LOCAL const msd_count_memory_t* mine, window_t w, ukey_t order) {
+  const u32 cell = CELL_OF(PLACE_IN_WINDOW(w, closed_up(w, order)));
+  return order == mine->map.pivots[cell] || IS_NAN_ORDER(order);
+}
+
 // Makes a map of the samples and sets *window. Returns 0 if the map would not help, because too
 // many samples share a bucket. Contains barriers.
 OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, limits_t limits,
@@ -201,11 +207,9 @@ OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples
 #if COUNT_BITS == 16  // narrower counts may overflow: then the work-groups' verdicts could differ
   u32 bucket[GATHERED];
   UNROLL
-  for (u32 i = 0; i < GATHERED; ++i) {
-    const u32 cell = CELL_OF(PLACE_IN_WINDOW(w, closed_up(w, order[i]))),
-              is_pivot = order[i] == mine->map.pivots[cell] || IS_NAN_ORDER(order[i]);
-    bucket[i] = is_pivot ? NO_BUCKET : bucket_of_order(&mine->map, w, order[i], w.pivots);
-  }
+  for (u32 i = 0; i < GATHERED; ++i)
+    bucket[i] = is_pivot(mine, w, order[i]) ? NO_BUCKET
+                                            : bucket_of_order(&mine->map, w, order[i], w.pivots);
   return count_crowded(mine, bucket, GATHERED, limits.map_crowd) <= limits.map_crowded;
 #else
   return 1;

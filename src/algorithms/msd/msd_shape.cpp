@@ -512,7 +512,8 @@ std::uint64_t bucket_capacity(const Problem& problem, const Shape& shape) {
 }
 
 std::uint64_t most_listed(const Problem& problem, const Shape& shape) {
-  return problem.count / 2 - std::min(problem.count / 2, shape.list_cost);
+  const std::uint64_t most = problem.count / shape.list_part;
+  return most - std::min(most, shape.list_cost);
 }
 
 Shape make_shape(const Problem& problem, const Capabilities& device, const Parameters& given) {
@@ -532,6 +533,10 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
     const bool many = problem.count > mapped_from || given.has("sample");
     if (shape.samples_keys && maps_keys(problem) && many) choose_map(problem, device, given, shape);
+    // The passes leave out half of the digits of most lists of integers, and then cost half as
+    // much. But floats have few low digits that they can leave out.
+    const bool leaves_out = device.compiles && !info(problem.key).is_float;
+    shape.list_part = leaves_out && !given.has("sample") ? 4 : 2;
     shape.list_cost = given.has("sample") ? 8 : list_cost;
     shape.keys = key_partition(problem, device, shape, false);
     if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);

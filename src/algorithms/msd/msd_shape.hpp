@@ -162,7 +162,7 @@ struct Shape {
   LocalSort local, mapped_local;
 
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
-  std::uint64_t list_cost = 0;  // see most_listed()
+  std::uint64_t list_cost = 0, list_part = 2;  // see most_listed()
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
   // own.
   [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }

@@ -210,6 +210,16 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
 #if MAPS
   if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
+#if TELLS_REPEATS
+  // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins.
+  if (v.mapped && repeats > limits.repeats) {
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i)
+      if (is_pivot(mine, v.window, key_order(sample[i])))
+        sample[i] = (ukey_t)((i * WG + t) * 0x9e3779b97f4a7c15ul);  // unlike the others
+    spreads = v.mapped = count_repeats(mine, sample) <= limits.repeats;
+  }
+#endif
 #endif
   if (!spreads) {
     v.skewed = 1;

@@ -2,7 +2,7 @@
 // pass's digit, its digit counts are published, and a look-back at earlier tiles finds the
 // positions of its records.
 //
-// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, this file, then
+// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, this file, radix_settle.cl, then
 // radix_pass_pipelined.cl or radix_pass_alternating.cl (the order in which a work-group's tiles go
 // through these steps), then radix_passes.cl (the kernel, its inputs and outputs).
 
@@ -92,9 +92,13 @@ typedef struct {
   u32 skipped;    // one bit for each pass: 1 if all keys have the same digit
   u32 common[2];  // the two most common digits of the pass; RADIX: there is none
   tile_t
-      tiles[4];  // a ring: the tile that is written out, the tile that is ranked, and the next one
-  u32 most, digits[8];  // the number of passes to make, and the DIGIT_WORD of each
-  u32 padding[27];      // pads to HEAD_BYTES; before the first pass, the histograms begin here
+      tiles[4];   // a ring: the tile that is written out, the tile that is ranked, and the next one
+  u32 most;       // the passes to make have the numbers from `first_pass` to `most` - 1
+  u32 digits[8];  // the DIGIT_WORD of each pass, from `first_pass` on
+  u32 first_pass;
+  u32 odd;          // 1: the number of passes to make is odd if PASSES is even, or the other way
+  u32 low_bits;     // number of bits to settle after the last pass (radix_settle.cl)
+  u32 padding[24];  // pads to HEAD_BYTES; before the first pass, the histograms begin here
 #if ALTERNATING
   union {
     ukey_t keys[TILE];
@@ -159,6 +163,7 @@ typedef struct {
   ukey_t decode;  // CODE_MASK in the last pass, else 0
 #endif
   u32 number, last, shift, mask, tiles;
+  u32 encodes;      // CODES: 1: this pass reads keys, not codes
   u32 positions;    // 1: values are positions, which are computed instead of read
   u32 segments;     // SEGMENTED: the number of segments of this pass
   u32 digits;       // SEGMENTED: the number of values of the digit
@@ -255,80 +260,6 @@ INLINE void take_tile(LOCAL onesweep_memory_t* mine, LOCAL tile_t* tile, GLOBAL 
 }
 #endif
 
-#if !SEGMENTED
-// Returns the number of keys with the digit. Call it when all keys have been counted.
-INLINE index_t keys_of_digit(GLOBAL u32* histograms, u32 pass, u32 digit) {
-  return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
-}
-
-// Counts the digits of a key for all passes. With CODES, returns 1 if the key may tie with a key of
-// different bits; the caller then discards the counts.
-INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
-  const ukey_t ordered = CODE_OF(key);
-  UNROLL
-  for (u32 p = 0; p < PASSES; ++p) {
-    const u32 shift = (u32)(shifts >> (8 * p)) & 255, width = (u32)(widths >> (8 * p)) & 255;
-    local_add(&bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
-  }
-#if CODES
-  return key_ties(key);
-#else
-  return 0;
-#endif
-}
-
-// Adds the digit counts of all passes to `histograms`; reads the keys once. Returns the number of
-// count tiles that this work-group has counted. A count tile is a tile or half of one, so that
-// work-groups share the counting evenly even if each sorts only one tile. Lanes count in COPIES
-// copies of a histogram, which lie in different banks, so that lanes seldom wait for each other.
-#define COUNT_ITEMS (ITEMS > 24 ? (ITEMS + 1) / 2 : ITEMS)
-#define COUNT_TILE (WG * COUNT_ITEMS)
-#define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
-OUTLINE u32 count_digits(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* keys,
-                         GLOBAL u32* histograms, GLOBAL u32* ticket, GLOBAL u32* ties, u64 n,
-                         u64 shifts, u64 widths) {
-  KNOWN_LOCAL(mine);
-  const u32 t = local_id(), tiles = COUNT_TILES(n);
-  u32 seen = 0, counted = 0;
-  LOCAL u32* words = (LOCAL u32*)mine;
-  const u32 bins = HEAD_BYTES / 4;
-  LOCAL u32* my_bins = words + (bins + t % COPIES);
-  if (t == 0) mine->tiles[0].number = global_add(ticket, 1u);
-  for (u32 b = t; b < PASSES * RADIX * COPIES; b += WG) words[bins + b] = 0;
-  barrier_local();
-  for (;; ++counted) {
-    const u32 tile = mine->tiles[counted % 2].number;
-    if (tile >= tiles) break;
-    if (t == 0) mine->tiles[(counted + 1) % 2].number = global_add(ticket, 1u);
-    GLOBAL const ukey_t* own = keys + (u64)tile * COUNT_TILE;
-    const u32 count = (u32)min((u64)COUNT_TILE, n - (u64)tile * COUNT_TILE);
-    ukey_t key[COUNT_ITEMS];
-    if (count == COUNT_TILE) {
-      UNROLL
-      for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = own[i * WG + t];
-      UNROLL
-      for (u32 i = 0; i < COUNT_ITEMS; ++i) seen |= count_key(my_bins, key[i], shifts, widths);
-    } else {
-      UNROLL
-      for (u32 i = 0; i < COUNT_ITEMS; ++i) key[i] = own[min(i * WG + t, count - 1)];
-      UNROLL
-      for (u32 i = 0; i < COUNT_ITEMS; ++i)
-        if (i * WG + t < count) seen |= count_key(my_bins, key[i], shifts, widths);
-    }
-    barrier_local();
-  }
-  for (u32 b = t; b < PASSES * RADIX; b += WG) {
-    u32 sum = 0;
-    UNROLL
-    for (u32 c = 0; c < COPIES; ++c) sum += words[bins + b * COPIES + (c + t) % COPIES];
-    if (sum != 0) add_to_count(&histograms[b], PASSES * RADIX, sum);
-  }
-  if (seen) global_add(ties, 1u);
-  barrier_all();
-  return counted;
-}
-#endif
-
 // ---- The steps of a tile ----
 #define FIRST_OF_LANE (sg_index() * (SG_LANES * ITEMS) + sg_lane())
 #define MY_RANKS (mine->ranks + sg_index() * RANK_WORDS)
@@ -351,7 +282,7 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
   }
 #endif
 #if CODES
-  if (p.number == 0) UNROLL
+  if (p.encodes) UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     key[i] = CODE_OF(key[i]);
 #if SPREAD_BITS

@@ -33,12 +33,27 @@ std::uint64_t value_bytes(const Problem& p) {
   return p.payload == Payload::none ? 0 : p.value_bytes;
 }
 
-// A ticket and a count of tiles that are done, for each pass, for the histograms, and for
-// gathering.
-std::uint64_t state_bytes(std::uint64_t passes) { return 2 * (passes + 2) * 4; }
+// Tickets and counts of tiles that are done: two for each pass, for the histograms, for gathering,
+// and three for settling. Then what samples tell, and three words (radix_passes.cl).
+std::uint64_t state_bytes(std::uint64_t passes) { return (2 * (2 * passes + 5) + 68 + 3) * 4; }
 
 unsigned count_bits(const Parameters& given) {
   return static_cast<unsigned>(given.number("count_bits", 30));
+}
+
+// Returns how many keys the work-groups of `shape` sample to choose low digits that no pass sorts;
+// 0: all digits are sorted. Keys of up to 32 bits have few passes, and the code takes registers
+// from them: lists with 100 different keys became slower. Packages have no kernels for this.
+unsigned sample_count(const Problem& problem, const Capabilities& device,
+                      const RadixPassShape& shape, bool long_counts) {
+  constexpr std::uint64_t samples = 1024;
+  constexpr std::uint64_t find_items = 8;  // FIND_ITEMS of radix_settle.cl
+  if (!device.compiles || long_counts || key_bits(problem) <= 32 || problem.count < 4 * samples)
+    return 0;
+  const std::uint64_t key = info(problem.key).bytes,
+                      sample_bytes = samples * key + shape.work_group * (2 * key + 8),
+                      found_bytes = shape.work_group * find_items * 4;
+  return shape.local_bytes >= head_bytes + std::max(sample_bytes, found_bytes) ? samples : 0;
 }
 
 [[noreturn]] void unsupported(const RadixPassOptions& options, const std::string& why) {
@@ -292,6 +307,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("COMMON_SHARE", shape.common_share)
       .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
       .set("LISTED", int{what == Build::sort_listed})
+      .set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_))
       .set("SPREAD_BITS", spread_bits)
       .set("STRETCHES", int{what == Build::partition && stretches_})
       .set("MAP_LOCAL", int{by_map && !shape.alternating})
@@ -301,7 +317,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
   using namespace kernels::embedded;
   return kernels::build(
       device, capabilities,
-      {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl,
+      {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_settle_cl,
        shape.alternating ? radix_pass_alternating_cl : radix_pass_pipelined_cl, radix_passes_cl},
       defines);
 }
@@ -389,6 +405,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"look", look_.in(o)},
                       {"marks", marks_.in(o)},
                       {"state", state},
+                      {"in_place", std::uint32_t{o.in_place()}},
                       {"n", problem_.count},
                       {"shifts", shifts},
                       {"widths", widths},
