@@ -78,8 +78,7 @@ class Sorter {
   [[nodiscard]] virtual std::string parameters() const = 0;
   // Records in each sorted run of a partial sort (the last run may have fewer); else 0.
   [[nodiscard]] virtual std::uint64_t run() const { return 0; }
-  // The least number of bytes of keys and values that an out-of-place sort reads and writes in
-  // global memory; 0 if the design does not determine it.
+  // See Plan::bytes_moved().
   [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.

@@ -213,11 +213,13 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #if TELLS_REPEATS
   // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins.
   if (v.mapped && repeats > limits.repeats) {
+    ukey_t others_only[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
-      if (is_pivot(mine, v.window, key_order(sample[i])))
-        sample[i] = (ukey_t)((i * WG + t) * 0x9e3779b97f4a7c15ul);  // unlike the others
-    spreads = v.mapped = count_repeats(mine, sample) <= limits.repeats;
+      others_only[i] = is_pivot(mine, v.window, key_order(sample[i]))
+                           ? (ukey_t)((i * WG + t) * 0x9e3779b97f4a7c15ul)  // unlike all others
+                           : sample[i];
+    spreads = v.mapped = count_repeats(mine, others_only) <= limits.repeats;
   }
 #endif
 #endif

@@ -44,8 +44,8 @@ class Onesweep final : public Algorithm {
         .needs_progress = true,
         .cost =
             "one read of the keys for the histograms, then bits/8 passes that read and write "
-            "every record once; 1 launch and a fill; pairs of passes over digits that all keys "
-            "share are skipped",
+            "every record once; 1 launch and a fill; passes over digits that all keys share are "
+            "skipped, and of long keys those over low digits that samples do not need",
         .parameters = {
             {"work_group", "work-items of a work-group", 256, 1024, {}},
             {"items", "records of a work-item in a tile", 1, 64, {}},

@@ -96,9 +96,9 @@ typedef struct {
   u32 most;       // the passes to make have the numbers from `first_pass` to `most` - 1
   u32 digits[8];  // the DIGIT_WORD of each pass, from `first_pass` on
   u32 first_pass;
-  u32 odd;          // 1: the number of passes to make is odd if PASSES is even, or the other way
+  u32 odd;          // 1: an odd number of passes is skipped
   u32 low_bits;     // number of bits to settle after the last pass (radix_settle.cl)
-  u32 padding[24];  // pads to HEAD_BYTES; before the first pass, the histograms begin here
+  u32 padding[24];  // pads to HEAD_BYTES. Samples, histograms and lists of groups begin behind it
 #if ALTERNATING
   union {
     ukey_t keys[TILE];

@@ -152,9 +152,9 @@ INLINE u32 low_digits(u32 bits, u64 widths) {
 
 // Chooses the passes and stores them in `mine`. A pass is skipped if all keys have the same digit,
 // or if the samples tell that its low digit may be left out. At least one pass remains, because the
-// output must be written. If `even` is 1, an even number of passes is skipped, or all except two:
-// then the first pass does not write to its own input. With CODES and keys that tie, there are no
-// passes. (A return from the kernel in that case would cost the passes registers.)
+// output must be written. If `even` is 1, an even number of passes is skipped, and at least two
+// are made: then the first pass does not write to its own input. With CODES and keys that tie,
+// there are no passes. (A return from the kernel in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
                            GLOBAL samples_t* tell, GLOBAL u32* ties, u64 n, u64 shifts, u64 widths,
                            u32 even) {
@@ -354,10 +354,9 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 }
 #endif
 
-// Pass 0 reads keys_in and values_in; all passes write in turn to keys_a and values_a, and to
-// keys_b and values_b. Pass 0 writes to a. Without SEGMENTED, passes may be left out: the last one
-// writes where it would write if all were made. n is the number of records. With SEGMENTED, a
-// bucket is a value of all digits together.
+// Pass 0 reads keys_in and values_in. Passes write in turn to keys_a and values_a, and to keys_b
+// and values_b: the last one to b if PASSES is even, else to a. n is the number of records. With
+// SEGMENTED, a bucket is a value of all digits together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values

@@ -1,13 +1,14 @@
 // Radix passes: low digits that no pass sorts. Long keys often differ in their leading digits, so
 // passes over the low ones change nothing. Samples choose how many low digits are left out. After
 // the passes, neighbours that are equal in all sorted digits may still be in the wrong order in the
-// others. Such records are few and near each other: they are a group, which is settled in its
-// place. If a group is too large for this, passes over all digits follow.
+// others. Neighbours that are equal in all sorted digits are a group. Groups in the wrong order are
+// few and small, and are settled in their places. If one is too large for this, passes over all
+// digits follow.
 //
 // Comes after radix_pass_tiles.cl. An example with two digits, of which the first is sorted:
 //
 //     input     71  25  18  73  22  16
-//     pass      18  16  25  22  71  73     groups: (18 16) (25 22)
+//     pass      18  16  25  22  71  73     groups in the wrong order: (18 16) (25 22)
 //     settled   16  18  22  25  71  73
 
 PARAMETER(SAMPLES)  // a power of two; 0: all digits are sorted
@@ -133,13 +134,13 @@ INLINE u32 bits_to_leave_out(LOCAL onesweep_memory_t* mine, GLOBAL samples_t* te
   const u32 unseen = max(once, 1u) * (n / SAMPLES);  // at most so many keys are not sampled
   index_t all;
   const u32 gaps = (u32)wg_scan_add(mine->scratch, 64, of_bit, &all) + of_bit;
-  // The average gap, if samples were as dense everywhere as where they are densest. Where one gap
-  // in x is less than 2^k, the average is some x * 2^k.
+  // log2 of the average gap, if samples were as dense everywhere as where they are densest. If g of
+  // d gaps are less than 2^(bit + 1), it is estimated as (d / g) * 2^bit.
   int gap = KEY_BITS;
   if (gaps >= 4 || gaps + 1 >= different)
     gap = min(gap, (int)(bit + highest_bit32(max(different / max(gaps, 1u), 1u))));
-  int bits = gap - (int)bits_needed(unseen / different) - 5;
-  if (repeated != 0) {
+  int bits = gap - (int)bits_needed(unseen / different) - 5;  // one in 32 has such a neighbour
+  if (repeated != 0) {  // with a chance of 7 in 8, no unseen key is in a frequent key's group
     const int alone = gap + (int)highest_bit32(different) - (int)bits_needed(repeated) -
                       (int)bits_needed(unseen) - 3;
     bits = min(bits, alone);
@@ -164,14 +165,16 @@ typedef struct {
   GLOBAL ukey_t* keys;
   GLOBAL value_t* values;
   // Work space: for each pair of records the length of the group that begins there, then two lists
-  // of groups: those up to LANE_MOST, and larger ones. LIST groups each.
+  // of groups: those up to LANE_MOST, and larger ones.
   GLOBAL u32* groups;
   GLOBAL u32 *count, *large_count, *too_large;
   u32 n, low;  // number of records; number of bits that are not sorted
   sorted_bits_t bits;
 } settle_t;
-#define LIST (s.n / 4)
-#define LIST_OF(large) (s.groups + s.n / 2 + ((large) ? LIST : 0))
+// The most groups in a list. A group is listed for each two neighbours in the wrong order. Many
+// large groups would take longer than passes over all digits.
+#define LIST(large) ((large) ? s.n / 64 : s.n / 8)
+#define LIST_OF(large) (s.groups + s.n / 2 + ((large) ? LIST(0) : 0))
 
 // Returns how many records next to record `at` are in its group: those after it if `forward` is 1,
 // else those before it. More than GROUP_MOST are not told apart.
@@ -196,8 +199,8 @@ INLINE void append(LOCAL onesweep_memory_t* mine, settle_t s, u32 large, LOCAL c
   if (local_id() == 0) mine->tiles[3].number = global_add(large ? s.large_count : s.count, count);
   barrier_local();
   const u32 first = mine->tiles[3].number;
-  if (first + count > LIST) global_or(s.too_large, 1u);
-  for (u32 i = local_id(); i < count && first + count <= LIST; i += WG)
+  if (first + count > LIST(large)) global_or(s.too_large, 1u);
+  for (u32 i = local_id(); i < count && first + count <= LIST(large); i += WG)
     LIST_OF(large)[first + i] = found[(int)i * step];
   barrier_local();
 }
