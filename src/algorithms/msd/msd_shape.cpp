@@ -54,9 +54,9 @@ constexpr std::uint64_t stretched_from = std::uint64_t{1} << 23;
 constexpr std::uint64_t aside_from_bytes = 16 << 20;
 // The number of cells of a map. Such a map takes 12 KB of local memory.
 constexpr unsigned map_cells = 1024;
-// The fixed cost of sorting listed buckets, expressed in records that radix passes sort meanwhile;
-// measured on an H100.
-constexpr std::uint64_t list_cost = 3'500'000;
+// The fixed cost of sorting listed buckets, expressed in bytes of records that radix passes sort
+// meanwhile; measured on an H100.
+constexpr std::uint64_t list_cost_bytes = 28'000'000;
 // In lists with more records than this, there are too many tiles for every work-group to add up all
 // tile counts.
 constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
@@ -533,11 +533,11 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
     const bool many = problem.count > mapped_from || given.has("sample");
     if (shape.samples_keys && maps_keys(problem) && many) choose_map(problem, device, given, shape);
-    // The passes leave out half of the digits of most lists of integers, and then cost half as
-    // much. But floats have few low digits that they can leave out.
-    const bool leaves_out = device.compiles && !info(problem.key).is_float;
-    shape.list_part = leaves_out && !given.has("sample") ? 4 : 2;
-    shape.list_cost = given.has("sample") ? 8 : list_cost;
+    // With a compiler, the passes over the whole list leave out half of the digits of most lists,
+    // and then cost half as much. Tests sample short lists, whose listed buckets should be sorted.
+    shape.list_part = device.compiles && !given.has("sample") ? 4 : 2;
+    const std::uint64_t record = info(problem.key).bytes + value_bytes(problem);
+    shape.list_cost = given.has("sample") ? 8 : list_cost_bytes / record;
     shape.keys = key_partition(problem, device, shape, false);
     if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);
     if (has_classes(problem)) {

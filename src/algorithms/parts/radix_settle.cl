@@ -324,8 +324,8 @@ INLINE void settle_by_sub_group(LOCAL onesweep_memory_t* mine, settle_t s, u32 b
 
 // Settles the listed groups. Returns the number of tickets that this work-group has used, of
 // SETTLE_TICKETS.
-#define LANE_TICKETS ((*s.count + WG - 1) / WG)
-#define SETTLE_TICKETS (LANE_TICKETS + (*s.large_count + SUB_GROUPS - 1) / SUB_GROUPS)
+#define LANE_TICKETS ((load_relaxed(s.count) + WG - 1) / WG)
+#define SETTLE_TICKETS (LANE_TICKETS + (load_relaxed(s.large_count) + SUB_GROUPS - 1) / SUB_GROUPS)
 INLINE u32 settle_groups(LOCAL onesweep_memory_t* mine, settle_t s, GLOBAL u32* ticket) {
   const u32 t = local_id(), by_lanes = LANE_TICKETS, tickets = SETTLE_TICKETS;
   u32 used = 0;
@@ -337,13 +337,13 @@ INLINE u32 settle_groups(LOCAL onesweep_memory_t* mine, settle_t s, GLOBAL u32* 
     if (turn >= tickets) break;
     if (turn < by_lanes) {
       const u32 at = turn * WG + t;
-      if (at < *s.count) {
+      if (at < load_relaxed(s.count)) {
         const u32 begin = LIST_OF(0)[at];
         settle_by_lane(s, begin, claim(s, begin));
       }
     } else {
       const u32 at = (turn - by_lanes) * SUB_GROUPS + sg_index();
-      const u32 there = at < *s.large_count ? 1 : 0;
+      const u32 there = at < load_relaxed(s.large_count) ? 1 : 0;
       const u32 begin = there ? LIST_OF(1)[at] : 0;
       if (sg_lane() == 0) mine->sums[sg_index()] = there ? claim(s, begin) : 0;
       barrier_local();
