@@ -72,9 +72,9 @@ class SORTIUM_API Plan {
   [[nodiscard]] std::string parameters() const;  // those in use
   [[nodiscard]] std::uint64_t run_length()
       const;  // for a partial sort: records in a sorted run; else 0
-  // The bytes of keys and values that run() at least reads and writes in device memory, out of
-  // place, if it makes all its passes. Some lists need fewer, as if all keys have the same digit. 0
-  // if the algorithm's design does not determine it.
+  // The least bytes of keys and values that run() reads and writes in device memory, out of place,
+  // if it makes all its passes. For some lists it makes fewer, for example if all keys have the
+  // same digit. Returns 0 if the number is not known beforehand.
   [[nodiscard]] std::uint64_t bytes_moved() const;
 
  private:

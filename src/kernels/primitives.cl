@@ -315,8 +315,15 @@ INLINE void wg_max(LOCAL u32* word, u32 x) {
     local_max(word, x);
 }
 
-// Replaces *least by the smallest and *largest by the largest one that a work-item passes. `edges`
-// is local memory: four words, 0 at first. Contains barriers.
+// Returns the index of sample i, if samples come from the parts of a list, `length` records each:
+// that of a random record of part i. At equal distances, the samples of a list that repeats itself
+// would be alike.
+INLINE u64 sample_index(u32 i, u32 length) {
+  return (u64)i * length + ((i + 1) * 0x9e3779b1u >> 4) % max(length, 1u);
+}
+
+// Each work-item passes two keys. Afterwards *least is the smallest of all that were passed there,
+// and *largest the largest. `edges` is local memory: four words, 0 at first. Contains barriers.
 INLINE void find_edges(LOCAL u32* edges, ukey_t* least, ukey_t* largest) {
   const ukey_t inverted = ~*least;
 #if KEY_BITS == 64

@@ -57,8 +57,8 @@ INLINE void finish_tiles(GLOBAL u32* word, u32 own, u32 all) {
 }
 
 // ---- Buckets ----
-// Neighbouring cells are joined to buckets of n / MOST_BUCKETS records, or of LEAST_BUCKET if that
-// is more. The last cell of a bucket may add more records.
+// Neighbouring cells are joined to a bucket until it has n / MOST_BUCKETS records, and at least
+// LEAST_BUCKET. So it can have more records than that by those of its last cell.
 #define MOST_BUCKETS (RADIX - 2)
 #define LEAST_BUCKET 512u
 #define CHUNK (WG / 2)  // neighbouring cells that a work-group joins at a time
@@ -396,7 +396,8 @@ typedef union {
 //                           positions
 //   edges, parts            in: the edges of each of `parts` parts of the list (msd_cells.cl)
 //   ties                    in, floats: null, or a word. If it is not 0, the launch does nothing
-//   cells                   CELL_STATE words, 0 at first; after them, in: the counts of the cells
+//   cells                   CELL_STATE words of work space, 0 at first; behind them the counts of
+//                           the cells, which are an input
 //   tables                  work space: 2 * CELLS words, CELLS bytes and RADIX + 4 words for
 //                           cell_tables_t, then ROW_WORDS words for each tile
 KERNEL_RESIDENT(WG, RESIDENT)

@@ -18,9 +18,8 @@ PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 
 // Clears memory, and copies samples of the keys into one array.
 //   keys      in
-//   samples   out: for i < sampled, one of the `apart` keys from i * apart on; the first key if
-//             `apart` is 0. At equal distances, samples of a list that repeats itself would be
-//             alike
+//   samples   out: `sampled` samples, of parts of `apart` keys (sample_index). If `apart` is 0, all
+//             are the first key
 //   skewed    out: one word; becomes 0
 //   cleared   out: `words` words; become 0
 KERNEL(START_WG)
@@ -31,7 +30,7 @@ void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u
   const u32 own = (sampled + group_count() - 1) / group_count(),
             end = min((group_id() + 1) * own, sampled);
   for (u32 i = group_id() * own + local_id(); i < end; i += START_WG)
-    samples[i] = keys[i * apart + ((i + 1) * 0x9e3779b1u >> 4) % max((u32)apart, 1u)];
+    samples[i] = keys[sample_index(i, (u32)apart)];
   for (u64 i = at; i < words; i += all) cleared[i] = 0;
   if (at == 0) *skewed = 0;
 }

@@ -1,6 +1,6 @@
-// msd, short lists: tables with a row of counts for each tile. The kernels that partition short
-// lists add up rows, and load values, with these. primitives.cl and columns.cl come before this
-// file.
+// msd, short lists: what the kernels that partition short lists share. They add up the rows of a
+// table, which has the counts of one tile in each row, and they load the values of a tile.
+// primitives.cl and columns.cl come before this file.
 
 PARAMETER(WG)     // work-items of a work-group
 PARAMETER(ITEMS)  // records that a work-item has in a tile

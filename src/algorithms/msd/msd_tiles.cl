@@ -13,8 +13,9 @@ PARAMETER(ITEMS)        // records that a work-item has in a tile
 #define TILE ((u32)(WG * ITEMS))
 
 #if CELLS
-// Stores the edges (msd_cells.cl) of tile group_id(). Each work-item passes the smallest and the
-// largest order of its own keys, for each side of zero. `work`: 2 * EDGES words, 0 at first.
+// Stores the edges (msd_cells.cl) of tile group_id(). Each work-item passes those of its own keys:
+// the smallest and the largest order, for floats on each side of zero. `work`: 2 * EDGES words of
+// local memory, 0 at first.
 INLINE void store_edges(LOCAL u32* work, ukey_t* least, ukey_t* largest, GLOBAL ukey_t* edges) {
   UNROLL
   for (u32 side = 0; side < EDGES / 2; ++side) {
@@ -27,7 +28,7 @@ INLINE void store_edges(LOCAL u32* work, ukey_t* least, ukey_t* largest, GLOBAL 
 #endif
 
 // Work-group g counts the digits of tile g. The digit is the 8 bits of a key's order from bit
-// `shift` upwards. For floats, the kernel only finds edges and clears.
+// `shift` upwards. For floats, the kernel counts no digits: it stores edges, and clears.
 //   keys     in: n keys
 //   table    out, integers: row g has the 256 counts of tile g, two in a word
 //   cleared  out: `words` words; become 0
@@ -172,9 +173,6 @@ INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range
 // Returns 1 if a cell has more than MOST_SAMPLES of WG samples of the keys. Its bucket would then
 // be too large; if it were not, the result would seldom be 1 by chance. Sets own->cells to 0.
 #define MOST_SAMPLES 5u
-// The index of work-item t's sample: somewhere in part t of WG parts of the list. At equal
-// distances, samples of periodic lists could be alike.
-#define SAMPLE_OF(t) (((t)*n + ((t)*0x9e3779b1u & 0xffff) * n / 0x10000) / WG)
 INLINE u32 samples_crowd(LOCAL msd_tile_memory_t* own, cell_range_t range, ukey_t sample) {
   const u32 t = local_id(), cell = CELL_OF_PLACE(place_of_order(range, CELL_ORDER(sample)));
   LOCAL u32* counts = own->cells;
@@ -206,7 +204,7 @@ void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u3
   ukey_t key[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) key[i] = keys_in[begin + min(first + i * SG_LANES, count - 1)];
-  const ukey_t sample = keys_in[SAMPLE_OF(t)];
+  const ukey_t sample = keys_in[sample_index(t, (u32)n / WG)];
   const cell_range_t range = find_range(own->edges, edges, tiles, WG);
   const u32 crowd = samples_crowd(own, range, sample);
   if (tile == 0 && t == 0) *skewed = crowd ? VERDICT_CROWDED : 1;
@@ -298,7 +296,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   if (tile == 0 && t == 0) *skewed = own->skewed;
   if (own->skewed) {
 #if CELLS
-    const ukey_t sample = keys_in[SAMPLE_OF(t)];
+    const ukey_t sample = keys_in[sample_index(t, (u32)n / WG)];
     const cell_range_t range = find_range(own->edges, edges, tiles, WG);
     if (!samples_crowd(own, range, sample))
       count_cells(own, sg, range, key, first, count, cells + CELL_STATE);

@@ -53,10 +53,10 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
 }
 
 // Adds the digit counts of all passes to `histograms`; reads the keys once. Returns the number of
-// tickets that this work-group has used: one for each count tile. A count tile is a tile or half of
-// one, so that work-groups share the counting evenly even if each sorts only one tile. Lanes count
-// in COPIES copies of a histogram, which lie in different banks, so that lanes seldom wait for each
-// other. With SETTLES, the first tickets are for samples: no key moves before all tickets are done.
+// tickets that this work-group has used. Each is for a count tile: a tile or half of one. Halves
+// are shared more evenly if each work-group has only one tile to sort. With SETTLES, the first
+// tickets are for samples, because no key moves before all tickets are done. Lanes count in COPIES
+// copies of a histogram, which lie in different banks, so that lanes seldom wait for each other.
 #define COUNT_ITEMS (ITEMS > 24 || SETTLES ? (ITEMS + 1) / 2 : ITEMS)
 #define COUNT_TILE (WG * COUNT_ITEMS)
 #define COUNT_TILES(n) ((u32)(((n) + COUNT_TILE - 1) / COUNT_TILE))
@@ -152,9 +152,10 @@ INLINE u32 low_digits(u32 bits, u64 widths) {
 
 // Chooses the passes and stores them in `mine`. A pass is skipped if all keys have the same digit,
 // or if the samples tell that its low digit may be left out. At least one pass remains, because the
-// output must be written. If `even` is 1, an even number of passes is skipped, and at least two
-// are made: then the first pass does not write to its own input. With CODES and keys that tie,
-// there are no passes. (A return from the kernel in that case would cost the passes registers.)
+// output must be written. If `even` is 1, the first pass may read the memory to which the last one
+// writes. Then an even number of passes is skipped, and at least two are made. With CODES and keys
+// that tie, there are no passes. (A return from the kernel in that case would cost the passes
+// registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
                            GLOBAL samples_t* tell, GLOBAL u32* ties, u64 n, u64 shifts, u64 widths,
                            u32 even) {
@@ -435,9 +436,9 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #define SETTLES_LATER 0
 #else
 #define MOST mine->most  // in local memory: the passes are short of registers
-// A shuffle lets the compiler see that all lanes have the same number, so that pointers which
-// depend on it take no registers of the lanes. Keys alone have enough registers, and are 2 % slower
-// with it.
+// All lanes of a sub-group read the same number x. After a shuffle, the compiler knows this, and
+// keeps pointers that depend on x once for the sub-group instead of once for each lane. This saves
+// registers for values. Without values, passes have enough registers, and the shuffle costs 2 %.
 #if VALUE_BYTES
 #define UNIFORM(x) sg_shuffle(sg, x, 0)
 #else

@@ -34,7 +34,7 @@ std::uint64_t value_bytes(const Problem& p) {
 }
 
 // Tickets and counts of tiles that are done: two for each pass, for the histograms, for gathering,
-// and three for settling. Then what samples tell, and three words (radix_passes.cl).
+// and two for settling. Then what samples tell, and three words (radix_passes.cl).
 std::uint64_t state_bytes(std::uint64_t passes) { return (2 * (2 * passes + 4) + 68 + 3) * 4; }
 
 unsigned count_bits(const Parameters& given) {

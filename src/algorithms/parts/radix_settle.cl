@@ -77,11 +77,10 @@ INLINE void compare_samples(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* 
   LOCAL ukey_t* samples = (LOCAL ukey_t*)((LOCAL u32*)mine + HEAD_BYTES / 4);
   LOCAL compared_t* found = (LOCAL compared_t*)(samples + SAMPLES);
   const sorted_bits_t bits = sorted_bits(shifts, widths);
-  const u32 step = (u32)n / SAMPLES;
   UNROLL
   for (u32 i = 0; i < SAMPLES / WG; ++i) {
     const u32 s = i * WG + t;
-    samples[s] = number_of_key(bits, keys[s * step + ((s + 1) * 0x9e3779b1u >> 4) % step]);
+    samples[s] = number_of_key(bits, keys[sample_index(s, (u32)n / SAMPLES)]);
   }
   barrier_local();
   const u32 own = part * OWN_SAMPLES + t / TEAM_OF_SAMPLE;
@@ -179,11 +178,11 @@ typedef struct {
 // Returns how many records next to record `at` are in its group: those after it if `forward` is 1,
 // else those before it. More than GROUP_MOST are not told apart.
 INLINE u32 count_alike(settle_t s, u32 at, u32 forward) {
-  const u32 room = forward ? s.n - 1 - at : at;
+  const u32 most = forward ? s.n - 1 - at : at;
   const ukey_t own = number_of_key(s.bits, s.keys[at]) >> s.low;
   u32 alike = 0, step = 1;
 #define REACHES(more) \
-  ((more) <= room &&  \
+  ((more) <= most &&  \
    number_of_key(s.bits, s.keys[forward ? at + (more) : at - (more)]) >> s.low == own)
   for (; step <= GROUP_MOST && REACHES(alike + step); step *= 2) alike += step;
   for (step /= 2; step != 0; step /= 2)
