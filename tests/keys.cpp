@@ -110,7 +110,8 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       break;
     }
     case Distribution::few_distinct: {
-      std::array<std::uint64_t, 5> some{};
+      // Bins have one of them, or several.
+      std::vector<std::uint64_t> some(std::array{2, 5, 5, 40, 150, 255, 257, 400}[seed % 8]);
       for (auto& k : some) k = random.next();
       fill([&] { return some[random.below(some.size())]; });
       break;

@@ -59,7 +59,7 @@ struct Contender {
   std::function<void()> wait;
   std::function<bool()> correct;    // overwrites the output, sorts, compares with the reference
   bool on_stream = true;            // events on the stream can measure the device time
-  std::function<void()> prepare{};  // enqueued before each sort, not timed: for sorts in place
+  std::function<void()> prepare{};  // enqueued and waited for before each sort, not timed
   std::vector<double> waited{}, device{};
 };
 

@@ -159,9 +159,15 @@ const Capabilities& capabilities(Device& device) {
         "probe\n" + kernels::device_key(device) + std::string(kernels::embedded::probe_cl.text);
     std::vector<std::byte> kept;
     m.found = device.info().claimed;
-    if (kernels::cache::load(key, kept) && kernels::restore(kept, m.found)) return;
-    m.found = kernels::probe(device);
-    kernels::cache::store(key, kernels::keep(m.found));
+    if (!kernels::cache::load(key, kept) || !kernels::restore(kept, m.found)) {
+      m.found = kernels::probe(device);
+      kernels::cache::store(key, kernels::keep(m.found));
+    }
+    // Emulated sub-groups exchange values through a word for each work-item, beside a kernel's
+    // struct (SUB_GROUP in dialect_opencl.h).
+    const std::uint64_t words = std::min(m.found.max_work_group, 1024u);
+    if (m.found.sub_group_words == SubGroupWords::emulated)
+      m.found.local_struct -= std::min(m.found.local_struct / 2, 4 * words);
   });
   return m.found;
 }

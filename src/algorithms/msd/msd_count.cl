@@ -9,6 +9,7 @@
 // kernels describe their inputs and outputs. "Order" is short for a key's order bits.
 
 PARAMETER(WG)        // work-items of a work-group of msd_count
+PARAMETER(RESIDENT)  // work-groups of msd_count that share a compute unit
 PARAMETER(ITEMS)     // keys that a work-item loads at a time
 PARAMETER(START_WG)  // work-items of a work-group of msd_start
 PARAMETER(LISTS)     // 1: mapped buckets that are too large are listed; used if MAP_CELLS is not 0
@@ -400,7 +401,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   starts        out: the index where each bucket begins, then the end; keys that are set aside
 //                 are not counted
 //   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
-KERNEL(WG)
+KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
                u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most, u32 lead_most,

@@ -80,11 +80,10 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
   // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
   // less often.
-  unsigned groups_of_unit = 1;
   while (count.bits > 4 && count_bytes(problem, device, shape, count) > device.local_struct) {
     count.bits /= 2;
-    groups_of_unit = 4;
-    count.work_group = count_work_group / groups_of_unit;
+    count.resident = 4;
+    count.work_group = count_work_group / count.resident;
   }
   count.words = count_words(problem, device, shape, count);
   count.bytes = count_bytes(problem, device, shape, count);
@@ -101,18 +100,18 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
       return count_work_group * static_cast<unsigned>(std::bit_floor(std::clamp<std::uint64_t>(
                                     problem.count / count_work_group, 1, most)));
     };
-    count.judged = samples(most_samples(problem, shape, groups_of_unit > 1));
+    count.judged = samples(most_samples(problem, shape, count.resident > 1));
     count.sampled = count.judged;
     if (shape.map.cells != 0 || shape.equalizer.possible())
       count.sampled =
-          std::max(count.judged, samples(most_map_samples(problem, groups_of_unit > 1)));
+          std::max(count.judged, samples(most_map_samples(problem, count.resident > 1)));
     // The stride is odd, so samples spread over all memory banks. It is 0 for short lists: all
     // samples are then the first key.
     const std::uint64_t share = problem.count / count.sampled;
     count.sample_stride = share == 0 ? 0 : (share - 1) | 1;
   }
   count.groups = std::min<std::uint64_t>(ceil_div(problem.count, count_items * count.work_group),
-                                         std::uint64_t{device.compute_units} * groups_of_unit);
+                                         std::uint64_t{device.compute_units} * count.resident);
   return count;
 }
 

@@ -103,6 +103,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
       .set("WG", work_group)
+      .resident(resident, work_group)
       .set("ITEMS", count_items)
       .set("START_WG", count_work_group)
       .set("SAMPLES", judged / work_group)

@@ -154,18 +154,22 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 #endif
 
 // Returns how many samples are in excess: they are in a bucket that already has `crowd` samples.
-// bucket[i] is the bucket of this work-item's sample i. mine->counts and mine->crowded must be 0
-// and are 0 afterwards. A sample whose bucket is NO_BUCKET is left out. Contains barriers.
+// bucket[i] is the bucket of this work-item's sample i. `coarse`: 1 if these are ranges of buckets,
+// which have a word each, because narrow counts would overflow. mine->counts and mine->crowded must
+// be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET is left out. Contains barriers.
 #define NO_BUCKET (~0u)
-INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples,
-                         u32 crowd) {
+INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples, u32 crowd,
+                         u32 coarse) {
   const u32 t = local_id();
   u32 crowded = 0;
   UNROLL
   for (u32 i = 0; i < samples; ++i) {
     if (bucket[i] == NO_BUCKET) continue;
-    const u32 before = local_add(&mine->counts[bucket[i] / PER_WORD], 1u << PLACE(bucket[i]));
-    crowded += COUNT_OF(before, bucket[i]) >= crowd ? 1u : 0u;
+    const u32 before =
+        coarse ? local_add(&mine->counts[bucket[i]], 1u)
+               : COUNT_OF(local_add(&mine->counts[bucket[i] / PER_WORD], 1u << PLACE(bucket[i])),
+                          bucket[i]);
+    crowded += before >= crowd ? 1u : 0u;
   }
   if (crowded != 0) local_add(&mine->crowded, crowded);
   barrier_local();

@@ -102,6 +102,7 @@ struct KeyPartition {
 // How the keys of each bucket are counted if no TilePartition counts them (msd_count.cl).
 struct CountShape {
   unsigned work_group = count_work_group;  // work-items
+  unsigned resident = 1;                   // work-groups that share a compute unit
   unsigned bits = 16;                      // width of a bucket's count in local memory
   unsigned sampled = 0;             // keys that are gathered as samples before all keys are counted
   unsigned judged = 0;              // how many of the samples tell whether the keys spread

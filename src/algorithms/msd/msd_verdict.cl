@@ -65,10 +65,10 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
     u32 bucket[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(s, sample[i]);
-    if (count_crowded(mine, bucket, SAMPLES, limits.crowd) != 0) continue;
+    if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) != 0) continue;
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(STRETCHED_BUCKETS / COARSE);
-    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse) != 0) continue;
+    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse, 1) != 0) continue;
     *stretch = s;
     return 1;
   }
@@ -168,8 +168,12 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   for (u32 i = 0; i < SAMPLES; ++i) v.ties |= key_ties(sample[i]);
 #endif
 #if SPREAD_BITS
-  count_parts(mine, sample);
-  spreads = make_spread(mine, spread, back, limits.lead);
+  // One or two parts tell too little about where a lead is dense. A map then spreads more lists.
+  spreads = !MAPS || LEAD_PARTS >= 4;
+  if (spreads) {
+    count_parts(mine, sample);
+    spreads = make_spread(mine, spread, back, limits.lead);
+  }
 #endif
 #if TELLS_REPEATS
   repeats = count_repeats(mine, sample);
@@ -184,13 +188,13 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #else
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
-    spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd) == 0;
+    spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) == 0;
 #if MAPS || SPREAD_BITS || STRETCHES
     // A bucket has few samples, which tell little. Many buckets together tell more.
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
       if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
-    if (spreads) spreads = count_crowded(mine, bucket, SAMPLES, limits.coarse) == 0;
+    if (spreads) spreads = count_crowded(mine, bucket, SAMPLES, limits.coarse, 1) == 0;
 #endif
 #if SPREAD_BITS && !SETS_ASIDE
     index_t all_others;

@@ -1,6 +1,7 @@
-// A work-group sorts its items in local memory by bins. If a bin is crowded, it sorts all items by
-// radix passes instead. msd sorts buckets in this way, one-cluster its parts, and one-group the
-// whole list. bins.cl comes before this file. The speed is limited by the number of instructions.
+// A work-group sorts its items in local memory by bins. If crowded bins cannot be sorted by
+// themselves, it sorts all items by radix passes instead. msd sorts buckets in this way,
+// one-cluster its parts, and one-group the whole list. bins.cl comes before this file. The speed is
+// limited by the number of instructions.
 
 // Parameters in addition to those of bins.cl:
 PARAMETER(COMPOSITE)      // 1: an item is the compared bits followed by the record's position
@@ -19,7 +20,9 @@ typedef struct {
   sort_t items[CAPACITY];
   index_t scratch[SCAN_WORDS(WG)];
   u32 differ[2];  // bits in which items differ: the lower word, then the upper word
-  u32 crowded;
+  u32 crowded;    // bit 0: a bin is crowded; bit 1: and not sorted; bit 2: and too large to sort
+  u32 count;      // the number of items
+  u32 listed;     // the number of crowded bins, if one is not sorted
 } bin_sort_t;
 
 // The bits of an item from bit `shift` upwards, as a 32-bit word.
@@ -106,7 +109,8 @@ INLINE u32 place_in_bin(LOCAL u32* bins, u32 bin, u32 there) {
 
 #if !PACKED_RANKS && !COMPOSITE
 // Sorts mine->items, which are in the order of their bins and sorted in all bins that are not
-// crowded. The items of a crowded bin are in order, too, if few of them differ.
+// crowded. The items of a crowded bin are in order, too, if few of them differ. Otherwise
+// sub-groups sort the crowded bins or, if one is too large, radix passes sort all items.
 OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   KNOWN_LOCAL(mine);
   const u32 t = local_id();
@@ -116,7 +120,21 @@ OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   for (u32 i = 1; i < ITEMS; ++i) unsorted |= own[i - 1] > own[i];
   if (unsorted) local_or(&mine->crowded, 2u);
   barrier_local();
-  if (mine->crowded & 2) sort_crowded(mine, sg, rows);
+  if (!(mine->crowded & 2)) return;
+
+  const u32 words = BIN_SHARE / 2, is_last = t + 1 == WG ? 1 : 0;
+  u32 start[BIN_SHARE / 2];
+  UNROLL
+  for (u32 i = 0; i < words; ++i) start[i] = mine->bins[BIN_AT(words * t + i)];
+  // The lower half ends where the upper half begins.
+  const u32 next = mine->bins[BIN_AT(is_last ? 0 : words * (t + 1))],
+            lower_end = is_last ? next >> 16 : next & 0xffff,
+            upper_end = is_last ? mine->count : next >> 16;
+  if (t == 0) mine->listed = 0;
+  list_crowded(mine->bins, &mine->listed, start, lower_end, upper_end);
+  if (sort_listed_bins(mine->items, sg, mine->bins, mine->listed)) local_or(&mine->crowded, 4u);
+  barrier_local();
+  if (mine->crowded & 4) sort_crowded(mine, sg, rows);
 }
 #endif
 
@@ -155,6 +173,7 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
   if ((PACKED_RANKS || COMPOSITE) && mine->crowded) return 0;
+  if (t == 0) mine->count = ((u32)all & 0xffff) + ((u32)all >> 16);
   at_bin += (u32)all << 16;  // the second half of the bins follows the first half
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {

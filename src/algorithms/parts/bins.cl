@@ -1,7 +1,7 @@
 // Shared by all sorts by bins. A work-group distributes its items to about as many bins in local
 // memory as there are items. Then each bin has few items, and exchanges of neighbouring items sort
-// them. If a bin is crowded, radix passes sort all items instead. This file comes before the
-// kernels that use it.
+// them. Crowded bins need more: sub-groups sort them, or radix passes sort all items. This file
+// comes before the kernels that use it.
 
 PARAMETER(WG)         // work-items of a work-group, a power of two
 PARAMETER(ITEMS)      // items of a work-item; odd, more than 8
@@ -146,3 +146,80 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
   for (u32 i = 0; i < ITEMS; ++i) items[place[i]] = item[i];
   barrier_local();
 }
+
+// ---- Crowded bins ----
+#if !COMPOSITE
+// Without positions, if any item is in the wrong order, sub-groups sort each crowded bin whose
+// items differ: they count for each item those that come before it. Such a bin may have up to
+// CROWD_MOST items. (With positions, no two items are equal, all crowded bins need this, and radix
+// passes are faster.)
+#define CROWD_ROWS 4u
+#define CROWD_MOST (CROWD_ROWS * SG_LANES)
+
+// Lists the crowded bins: where each begins and, above it, its size. start[i] has the places where
+// two of the work-item's bins begin: in its lower half and in its upper half. lower_end and
+// upper_end are where the last ones end. *listed must be 0; it becomes the number of listed bins.
+// The list may be in the memory of the bins. Begins and ends with a barrier.
+INLINE void list_crowded(LOCAL u32* list, LOCAL u32* listed, const u32* start, u32 lower_end,
+                         u32 upper_end) {
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < BIN_SHARE / 2; ++i) UNROLL
+  for (u32 upper = 0; upper < 2; ++upper) {
+    const u32 begin = start[i] >> 16 * upper & 0xffff, last = upper ? upper_end : lower_end;
+    const u32 end = i + 1 < BIN_SHARE / 2 ? start[i + 1] >> 16 * upper & 0xffff : last;
+    if (end - begin > BIN_MOST) list[local_add(listed, 1u)] = begin | (end - begin) << 16;
+  }
+  barrier_local();
+}
+
+// Adds to rank[r] the number of the bin's items that come before item[r], which is item r *
+// SG_LANES
+// + sg_lane() of the bin.
+INLINE void rank_in_bin(LOCAL const sort_t* bin, u32 size, const sort_t* item, u32* rank,
+                        u32 rows) {
+  for (u32 k = 0; k < size; ++k) {
+    const sort_t other = bin[k];
+    UNROLL
+    for (u32 r = 0; r < rows; ++r)
+      rank[r] += other < item[r] || (other == item[r] && k < r * SG_LANES + sg_lane()) ? 1u : 0u;
+  }
+}
+
+// Sorts the `listed` bins of `list`, which are in `items`. Ends with a barrier. Returns 1 in the
+// work-items of a sub-group that could not sort a bin: it is too large, and its items are not all
+// equal.
+INLINE u32 sort_listed_bins(LOCAL sort_t* items, sub_group_t sg, LOCAL const u32* list,
+                            u32 listed) {
+  const u32 lane = sg_lane();
+  u32 left = 0;
+  for (u32 base = 0; base < listed; base += SUB_GROUPS) {
+    const u32 word = base + sg_index() < listed ? list[base + sg_index()] : 0;
+    LOCAL sort_t* bin = items + (word & 0xffff);
+    u32 size = word >> 16, differ = 0;
+    for (u32 k = lane; k < size; k += SG_LANES) differ |= bin[k] != bin[0] ? 1u : 0u;
+    if (sg_ballot(sg, differ) == 0) size = 0;
+    left |= size > CROWD_MOST ? 1u : 0u;
+    if (size > CROWD_MOST) size = 0;
+    sort_t item[CROWD_ROWS];
+    u32 rank[CROWD_ROWS];
+    UNROLL
+    for (u32 r = 0; r < CROWD_ROWS; ++r) {
+      item[r] = r * SG_LANES + lane < size ? bin[r * SG_LANES + lane] : SORT_LAST;
+      rank[r] = 0;
+    }
+    if (size <= SG_LANES)
+      rank_in_bin(bin, size, item, rank, 1);
+    else if (size <= 2 * SG_LANES)
+      rank_in_bin(bin, size, item, rank, 2);
+    else
+      rank_in_bin(bin, size, item, rank, CROWD_ROWS);
+    sg_barrier();
+    UNROLL
+    for (u32 r = 0; r < CROWD_ROWS; ++r)
+      if (r * SG_LANES + lane < size) bin[rank[r]] = item[r];
+  }
+  barrier_local();
+  return left;
+}
+#endif

@@ -62,7 +62,8 @@ typedef struct {
   index_t scratch[2 * WG];
   u32 differ[2];    // bits in which records differ: lower and upper half
   u32 extremes[2];  // of the windows: the complement of the lowest, and the highest
-  u32 crowded;      // not 0: a bin is crowded; with COUNTS, the items of the fullest one
+  u32 crowded;      // not 0: a bin is crowded; with COUNTS or SETTLES, the fullest one's items
+  u32 listed;       // the number of crowded bins, if they are listed
   u32 unsorted;     // not 0: bins have not sorted the segment
   u32 tied;         // not 0: keys with different bits may tie
   u32 nan_ones[2];  // bits that are 1 in a NaN, and bits that are 0 in one: lower and upper halves
@@ -164,9 +165,11 @@ INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
 // each item in the memory of the bins.
 #define COUNTS (BIN_SHARE / 2 >= ITEMS)
 #define COUNTED 128u
+// Otherwise, if items have no positions, sub-groups sort crowded bins.
+#define SETTLES (!COUNTS && !COMPOSITE && !LEAVES)
 
 // Replaces each bin's count by the position where the bin begins. If a bin is crowded, sets
-// mine->crowded: with COUNTS, to the items of the fullest bin.
+// mine->crowded: with COUNTS or SETTLES, to the items of the fullest bin.
 INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   const u32 t = local_id();
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -180,7 +183,7 @@ INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   }
   if (too_many) {
     u32 fullest = 1;
-#if COUNTS
+#if COUNTS || SETTLES
     UNROLL
     for (u32 q = 0; q < BIN_QUADS; ++q)
       fullest = max(fullest, max(max(FULLER(quad[q].x), FULLER(quad[q].y)),
@@ -312,6 +315,24 @@ INLINE void enter_by_position(LOCAL segmented_memory_t* mine, const sort_t* item
 #endif
 #endif
 
+#if SETTLES
+// Sorts the crowded bins of mine->items, which are in order of their bins. No bin may have more
+// than CROWD_MOST items. Overwrites the bins. Ends with a barrier.
+INLINE void settle_crowded(LOCAL segmented_memory_t* mine, sub_group_t sg, u32 count) {
+  const u32 t = local_id(), words = BIN_SHARE / 2, is_last = t + 1 == WG ? 1 : 0;
+  u32 start[BIN_SHARE / 2];
+  UNROLL
+  for (u32 i = 0; i < words; ++i) start[i] = mine->bins[SLOT_OF_WORD(words * t + i)];
+  // The lower half ends where the upper half begins.
+  const u32 next = mine->bins[SLOT_OF_WORD(is_last ? 0 : words * (t + 1))],
+            lower_end = is_last ? next >> 16 : next & 0xffff,
+            upper_end = is_last ? count : next >> 16;
+  if (t == 0) mine->listed = 0;
+  list_crowded(mine->bins, &mine->listed, start, lower_end, upper_end);
+  sort_listed_bins(mine->items, sg, mine->bins, mine->listed);
+}
+#endif
+
 // Moves the items into the order of their bins. Items past the end keep their places. Ends with a
 // barrier.
 INLINE void scatter_to_bins(LOCAL segmented_memory_t* mine, const sort_t* item, const u32* place,
@@ -332,8 +353,8 @@ INLINE void scatter_to_bins(LOCAL segmented_memory_t* mine, const sort_t* item, 
 // Sorts the work-group's `count` items into mine->items by the bins that they have entered: the
 // first `wanted` are sorted, the others are behind them. Sets mine->unsorted to 1 if bins do not
 // sort them. Items past the end keep their places. A barrier must follow.
-INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* place, u32 rows,
-                         u32 count, u32 wanted) {
+INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sub_group_t sg, sort_t* item, u32* place,
+                         u32 rows, u32 count, u32 wanted) {
   const u32 t = local_id();
   barrier_local();
   start_bins(mine);
@@ -377,6 +398,13 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
 #if COUNTS
     counts = mine->unsorted ? counts : 0;
     for (u32 again = 0; again < counts; ++again) count_in_bins(mine, item, place, rows, count);
+#elif SETTLES
+    const u32 settles = mine->unsorted && crowded <= CROWD_MOST ? 1 : 0;
+    barrier_local();  // all have read `unsorted`
+    for (u32 again = 0; again < settles; ++again) {
+      if (t == 0) mine->unsorted = 0;
+      settle_crowded(mine, sg, count);
+    }
 #endif
   }
 }
@@ -385,8 +413,8 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sort_t* item, u32* plac
 // crowded bins are not sorted. Not inline, so the integers' sort by leading bits does not pay for
 // its registers.
 #if USES_CELLS
-OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 count, u32 wanted,
-                                u32 shift, u32 top, u32 wants_cells) {
+OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, sub_group_t sg, u32 rows, u32 count,
+                                u32 wanted, u32 shift, u32 top, u32 wants_cells) {
   KNOWN_LOCAL(mine);
   const u32 t = local_id(), by_cells = KEY_FLOAT ? wants_cells : 1;
   sort_t item[ITEMS];
@@ -416,7 +444,7 @@ OUTLINE void sort_items_in_bins(LOCAL segmented_memory_t* mine, u32 rows, u32 co
         place[i] = enter_bin(
             mine, by_cells ? bin_in_cell(bins_of_cells, item[i], cells) : (u32)(item[i] >> shift));
     }
-    sort_in_bins(mine, item, place, rows, count, wanted);
+    sort_in_bins(mine, sg, item, place, rows, count, wanted);
   }
 }
 #endif

@@ -253,7 +253,7 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
       place[i] = enter_bin(mine, (u32)(item[i] >> shift));
     }
   }
-  sort_in_bins(mine, item, place, rows, count, to_sort);
+  sort_in_bins(mine, sg, item, place, rows, count, to_sort);
 #endif
 #if USES_CELLS
   // The keys of a part of a long segment share leading bits, so its bins may be even without
@@ -262,7 +262,7 @@ INLINE u32 sort_segment(LOCAL segmented_memory_t* mine, sub_group_t sg, GLOBAL c
     barrier_local();
     const u32 tries = mine->unsorted && (KEY_FLOAT || open > 16) ? 1 : 0;
     for (u32 once = 0; once < tries; ++once)
-      sort_items_in_bins(mine, rows, count, to_sort, shift, top, by_cells);
+      sort_items_in_bins(mine, sg, rows, count, to_sort, shift, top, by_cells);
   }
 #endif
   barrier_all();  // all keys are loaded and may be overwritten
