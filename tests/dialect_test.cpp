@@ -321,5 +321,13 @@ INSTANTIATE_TEST_SUITE_P(Spoken, SubGroups,
                                          Manner{"emulated_32", 32}, Manner{"emulated_64", 64}),
                          [](const auto& instance) { return instance.param.name; });
 
+// Kernels that fill local memory with their struct must leave room for these words.
+TEST(EmulatedSubGroups, HaveRoomForTheirWords) {
+  const Capabilities& c = capabilities(*test_device());
+  const std::uint64_t words =
+      c.sub_group_words == SubGroupWords::emulated ? std::min(c.max_work_group, 1024u) : 0;
+  if (c.backend == Backend::opencl) EXPECT_LE(c.local_struct + 4 * words, c.local_memory);
+}
+
 }  // namespace
 }  // namespace sortium::test
