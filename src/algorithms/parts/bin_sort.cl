@@ -1,5 +1,5 @@
-// A work-group sorts its items in local memory by bins. If crowded bins cannot be sorted by
-// themselves, it sorts all items by radix passes instead. msd sorts buckets in this way,
+// A work-group sorts its items in local memory by bins. If crowded bins cannot be sorted one
+// by one, it sorts all items by radix passes instead. msd sorts buckets in this way,
 // one-cluster its parts, and one-group the whole list. bins.cl comes before this file. The speed is
 // limited by the number of instructions.
 
@@ -122,16 +122,7 @@ OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   barrier_local();
   if (!(mine->crowded & 2)) return;
 
-  const u32 words = BIN_SHARE / 2, is_last = t + 1 == WG ? 1 : 0;
-  u32 start[BIN_SHARE / 2];
-  UNROLL
-  for (u32 i = 0; i < words; ++i) start[i] = mine->bins[BIN_AT(words * t + i)];
-  // The lower half ends where the upper half begins.
-  const u32 next = mine->bins[BIN_AT(is_last ? 0 : words * (t + 1))],
-            lower_end = is_last ? next >> 16 : next & 0xffff,
-            upper_end = is_last ? mine->count : next >> 16;
-  if (t == 0) mine->listed = 0;
-  list_crowded(mine->bins, &mine->listed, start, lower_end, upper_end);
+  LIST_CROWDED(mine, BIN_AT, mine->count)
   if (sort_listed_bins(mine->items, sg, mine->bins, mine->listed)) local_or(&mine->crowded, 4u);
   barrier_local();
   if (mine->crowded & 4) sort_crowded(mine, sg, rows);

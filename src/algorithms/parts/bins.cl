@@ -156,13 +156,11 @@ OUTLINE void radix_pass(LOCAL u32* ranks, LOCAL sort_t* items, LOCAL index_t* sc
 #define CROWD_ROWS 4u
 #define CROWD_MOST (CROWD_ROWS * SG_LANES)
 
-// Lists the crowded bins: where each begins and, above it, its size. start[i] has the places where
-// two of the work-item's bins begin: in its lower half and in its upper half. lower_end and
-// upper_end are where the last ones end. *listed must be 0; it becomes the number of listed bins.
-// The list may be in the memory of the bins. Begins and ends with a barrier.
+// Appends the crowded ones of a work-item's bins to `list`: where each begins and, above it, its
+// size. start[i] has the places where two of the bins begin: in its lower half and in its upper
+// half. lower_end and upper_end are where the last ones end.
 INLINE void list_crowded(LOCAL u32* list, LOCAL u32* listed, const u32* start, u32 lower_end,
                          u32 upper_end) {
-  barrier_local();
   UNROLL
   for (u32 i = 0; i < BIN_SHARE / 2; ++i) UNROLL
   for (u32 upper = 0; upper < 2; ++upper) {
@@ -170,8 +168,24 @@ INLINE void list_crowded(LOCAL u32* list, LOCAL u32* listed, const u32* start, u
     const u32 end = i + 1 < BIN_SHARE / 2 ? start[i + 1] >> 16 * upper & 0xffff : last;
     if (end - begin > BIN_MOST) list[local_add(listed, 1u)] = begin | (end - begin) << 16;
   }
-  barrier_local();
 }
+
+// Lists all crowded bins of `count` items in mine->bins, instead of where the bins begin. Their
+// number becomes mine->listed. SLOT(w) is the index of word w of the bins. Ends with a barrier.
+#define LIST_CROWDED(mine, SLOT, count)                                                  \
+  {                                                                                      \
+    const u32 words = BIN_SHARE / 2, is_last = local_id() + 1 == WG ? 1 : 0;             \
+    u32 start[BIN_SHARE / 2];                                                            \
+    UNROLL                                                                               \
+    for (u32 i = 0; i < words; ++i) start[i] = mine->bins[SLOT(words * local_id() + i)]; \
+    /* The lower half of the bins ends where the upper half begins. */                   \
+    const u32 next = mine->bins[SLOT(is_last ? 0 : words * (local_id() + 1))];           \
+    if (local_id() == 0) mine->listed = 0;                                               \
+    barrier_local();                                                                     \
+    list_crowded(mine->bins, &mine->listed, start, is_last ? next >> 16 : next & 0xffff, \
+                 is_last ? (count) : next >> 16);                                        \
+    barrier_local();                                                                     \
+  }
 
 // Adds to rank[r] the number of the bin's items that come before item[r], which is item r *
 // SG_LANES

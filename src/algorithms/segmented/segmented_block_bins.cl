@@ -169,7 +169,7 @@ INLINE u32 enter_bin(LOCAL segmented_memory_t* mine, u32 bin) {
 #define SETTLES (!COUNTS && !COMPOSITE && !LEAVES)
 
 // Replaces each bin's count by the position where the bin begins. If a bin is crowded, sets
-// mine->crowded: with COUNTS or SETTLES, to the items of the fullest bin.
+// mine->crowded: with COUNTS or SETTLES, to the number of items in the fullest bin.
 INLINE void start_bins(LOCAL segmented_memory_t* mine) {
   const u32 t = local_id();
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
@@ -319,16 +319,7 @@ INLINE void enter_by_position(LOCAL segmented_memory_t* mine, const sort_t* item
 // Sorts the crowded bins of mine->items, which are in order of their bins. No bin may have more
 // than CROWD_MOST items. Overwrites the bins. Ends with a barrier.
 INLINE void settle_crowded(LOCAL segmented_memory_t* mine, sub_group_t sg, u32 count) {
-  const u32 t = local_id(), words = BIN_SHARE / 2, is_last = t + 1 == WG ? 1 : 0;
-  u32 start[BIN_SHARE / 2];
-  UNROLL
-  for (u32 i = 0; i < words; ++i) start[i] = mine->bins[SLOT_OF_WORD(words * t + i)];
-  // The lower half ends where the upper half begins.
-  const u32 next = mine->bins[SLOT_OF_WORD(is_last ? 0 : words * (t + 1))],
-            lower_end = is_last ? next >> 16 : next & 0xffff,
-            upper_end = is_last ? count : next >> 16;
-  if (t == 0) mine->listed = 0;
-  list_crowded(mine->bins, &mine->listed, start, lower_end, upper_end);
+  LIST_CROWDED(mine, SLOT_OF_WORD, count)
   sort_listed_bins(mine->items, sg, mine->bins, mine->listed);
 }
 #endif
