@@ -85,6 +85,15 @@ TEST(HostThreads, MoreThanThereAre) {
   for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(before[values[i]], keys[i]);
 }
 
+TEST(HostThreads, AsManyAsAreUseful) {
+  EXPECT_EQ(host::threads_for(0, 100, 16), 1u);
+  EXPECT_EQ(host::threads_for(199, 100, 16), 1u);
+  EXPECT_EQ(host::threads_for(200, 100, 16), 2u);
+  EXPECT_EQ(host::threads_for(799, 100, 16), 4u);
+  EXPECT_EQ(host::threads_for(799, 100, 3), 3u);
+  EXPECT_EQ(host::threads_for(std::uint64_t{1} << 40, 100, 24), 24u);
+}
+
 TEST(HostThreads, ManyCallers) {
   std::atomic<int> right{0};
   std::vector<std::thread> callers;

@@ -52,6 +52,7 @@ const std::map<std::string, std::vector<Tried>>& tried() {
       {"radix-simd", {{""}, {"digit_bits=2,work_group=32"}, {"work_group=256"}}},
       {"sample",
        {{"", true},
+        {"threads=8", true},
         {"parts=5,chunk=100,threads=1", true},
         {"parts=64,chunk=1000,threads=2", true}}},
       {"sample-in-place", {{"", true}, {"chunk=100", true}}},

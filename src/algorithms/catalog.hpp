@@ -16,7 +16,7 @@ const Algorithm& counting();
 bool counting_suits(const Problem& problem);
 // For `counting`, these do what sample_alone, sample_few and so on do below. counting_alone()
 // returns 0 if another algorithm is faster.
-std::uint64_t counting_alone(const Problem& problem);
+std::uint64_t counting_alone(const Problem& problem, unsigned threads);
 void counting_few(const Problem& problem, const Operands& operands);
 std::uint64_t counting_few_scratch(const Problem& problem);
 void counting_in_arena(Queue& queue, const Problem& problem, unsigned threads,
@@ -34,12 +34,12 @@ const Algorithm& onesweep();
 const Algorithm& radix();
 const Algorithm& radix_simd();
 const Algorithm& sample();
-// Returns the most records that `sample` sorts on one thread: 2^15, or 2^18 bytes of keys without
-// values that vector instructions encode.
-std::uint64_t sample_alone(const Problem& problem);
+// Returns the most records that `sample` sorts on one of `threads` threads: 2^15, or 2^18 bytes of
+// keys without values that vector instructions encode; with four threads and more, a quarter of it.
+std::uint64_t sample_alone(const Problem& problem, unsigned threads);
 // Sorts with `sample` on the calling thread, without a plan: the fastest way for a few thousand
-// records of host memory. Takes 1 to sample_alone() records. Allocates scratch memory if `operands`
-// has none and the stack is too small.
+// records of host memory. Takes 1 to sample_alone(…, 1) records. Allocates scratch memory if
+// `operands` has none and the stack is too small.
 void sample_few(const Problem& problem, const Operands& operands);
 // Sorts at most `fewest` records like sample_few, but without scratch memory and its setup.
 constexpr std::uint64_t fewest = 16;
@@ -50,9 +50,10 @@ void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);
-// Sorts more than sample_alone() rows with `threads` threads in the caller's oneTBB arena. Returns
-// false, with nothing written to the output, if the rows are better sorted in another way, or if
-// memory for large parts cannot be allocated. The scratch memory has sample_rows_scratch() bytes.
+// Sorts more than sample_alone(…, 1) rows with `threads` threads in the caller's oneTBB arena.
+// Returns false, with nothing written to the output, if the rows are better sorted in another way,
+// or if memory for large parts cannot be allocated. The scratch memory has sample_rows_scratch()
+// bytes.
 [[nodiscard]] bool sample_rows(Queue& queue, const Rows& rows, unsigned threads, Memory scratch);
 std::uint64_t sample_rows_scratch(const Rows& rows, unsigned threads);
 // Returns the bytes of scratch memory that sample_few takes. They grow with the count.

@@ -16,6 +16,8 @@
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -85,6 +87,13 @@ void give_back(Arena arena, unsigned count) noexcept;
 void register_thread();
 // The number of hardware threads that the process may use.
 [[nodiscard]] unsigned all_threads();
+
+// Returns how many of `most` threads sort `count` records together: `most`, or the power of two for
+// which each has at least `least` records. At least 1.
+[[nodiscard]] inline unsigned threads_for(std::uint64_t count, std::uint64_t least, unsigned most) {
+  const std::uint64_t useful = std::bit_floor(std::max<std::uint64_t>(1, count / least));
+  return static_cast<unsigned>(std::min<std::uint64_t>(useful, most));
+}
 
 // An arena that limits a sort to `count` threads. If `count` is 1, the calling thread runs the
 // sort.

@@ -7,6 +7,7 @@
 #include <sortium/segments.hpp>
 
 #include "../algorithms/algorithm.hpp"
+#include "../device/cores.hpp"
 #include "../distributed/devices.hpp"
 #include "costs.hpp"
 #include "few.hpp"
@@ -32,7 +33,9 @@ Operands as_operands(const HostOperands& o) {
 // neither device nor method named.
 bool is_for_calling_thread(const Problem& p, const Options& options) {
 #ifdef SORTIUM_WITH_HOST
-  if ((p.count > catalog::sample_alone(p) && p.count > catalog::counting_alone(p)) ||
+  const unsigned threads = usable_cores();
+  if ((p.count > catalog::sample_alone(p, threads) &&
+       p.count > catalog::counting_alone(p, threads)) ||
       p.limit != 0 || options.algorithm != "auto" || !options.parameters.empty() ||
       options.max_scratch_bytes != 0)
     return false;

@@ -29,10 +29,11 @@
 namespace sortium {
 namespace {
 
-// Returns the most records that one thread sorts.
-std::uint64_t most_alone(const Problem& problem) {
-  const bool moves_positions = problem.payload == Payload::positions && !problem.keys_out;
-  return 1u << (moves_positions ? 16 : 15);
+// Returns the most records that one of `threads` threads sorts alone.
+std::uint64_t most_alone(const Problem& problem, unsigned threads) {
+  if (problem.payload == Payload::positions && !problem.keys_out) return 1u << 16;
+  const bool by_one_digit = key_bits(problem) <= 8;
+  return 1u << (by_one_digit || threads < 4 ? 15 : 14);
 }
 constexpr unsigned most_key_bits = counting::most_key_bits, most_digit_bits = 8;
 constexpr unsigned position_bits = 32 - most_digit_bits;  // in a word with a digit
@@ -51,7 +52,7 @@ class CountingSorter final : public Sorter {
         key_bytes_(info(problem.key).bytes),
         digit_bits_(std::min(key_bits(problem), most_digit_bits)),
         passes_(key_bits(problem) > most_digit_bits ? 2 : 1),
-        threads_(problem.count <= most_alone(problem) ? 1 : most_threads) {
+        threads_(problem.count <= most_alone(problem, most_threads) ? 1 : useful(most_threads)) {
     constexpr std::uint64_t most_chunk = std::uint64_t{1} << 31;  // counters have 32 bits
     chunks_ = std::max<std::uint64_t>(threads_.count(), ceil_div(problem.count, most_chunk));
     chunk_ = ceil_div(problem.count, chunks_);
@@ -109,6 +110,15 @@ class CountingSorter final : public Sorter {
     }
   };
 
+  // Returns how many threads make the sort faster. A thread that counts keys must clear its
+  // counters, and all counters are added up. A thread that moves records should fill whole cache
+  // lines: threads that write to the same line wait for each other.
+  [[nodiscard]] unsigned useful(unsigned threads) const {
+    constexpr std::uint64_t line = 64, keys_of_counter = 4;
+    const std::uint64_t least =
+        counts_keys() ? keys_of_counter << 8 * key_bytes_ : (line << most_digit_bits) / key_bytes_;
+    return host::threads_for(problem_.count, least, threads);
+  }
   // True if the sort counts the keys and writes them from the counts, instead of moving them. That
   // is faster if there are many more keys than counters. For floats the limit is higher, because
   // the rank of every counter must be computed.
@@ -694,19 +704,19 @@ class Counting final : public Algorithm {
 }  // namespace
 
 // Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys
-// of 16 bits without values, as long as one thread sorts them.
+// of 16 bits without values, 65,536.
 bool catalog::counting_suits(const Problem& problem) {
   if (key_bits(problem) > most_key_bits) return false;
   std::uint64_t least = 256;
   if (problem.payload == Payload::none) {
-    if (sample::has_codes(problem)) least = catalog::sample_alone(problem) + 1;
+    if (sample::has_codes(problem)) least = catalog::sample_alone(problem, 1) + 1;
     if (info(problem.key).bytes == 1 && key_bits(problem) == 8) least = sample::most_byte_keys + 1;
   }
   return problem.count >= least;
 }
 
-std::uint64_t catalog::counting_alone(const Problem& problem) {
-  return counting_suits(problem) ? most_alone(problem) : 0;
+std::uint64_t catalog::counting_alone(const Problem& problem, unsigned threads) {
+  return counting_suits(problem) ? most_alone(problem, threads) : 0;
 }
 
 void catalog::counting_few(const Problem& problem, const Operands& operands) {

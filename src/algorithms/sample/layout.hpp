@@ -28,12 +28,15 @@ enum class Form : std::uint8_t {
   windows,  // windows of ranks above positions: few records, and keys without codes
 };
 
-// One thread sorts lists of up to so many records: starting more would take longer. Keys that have
-// codes are sorted in place, and such lists fit a core's cache.
-[[nodiscard]] inline std::uint64_t most_alone(const Problem& p) {
-  constexpr std::uint64_t records = 1u << 15, bytes_of_keys = 1u << 18;
+// Of `threads` threads, one alone sorts lists of up to so many records: starting more would take
+// longer. Keys that have codes are sorted in place, and such lists fit a core's cache.
+[[nodiscard]] inline std::uint64_t most_alone(const Problem& p, unsigned threads) {
+  const unsigned share = threads < 4 ? 1 : 4;  // two threads gain too little for short lists
+  const std::uint64_t records = (1u << 15) / share, bytes_of_keys = (1u << 18) / share;
   return p.payload == Payload::none && has_codes(p) ? bytes_of_keys / info(p.key).bytes : records;
 }
+// The records for which one more thread is worth it.
+constexpr std::uint64_t records_of_thread = 1u << 11;
 
 // True if lists of so many bytes of keys with codes are sorted by SplitKeys: first one thread
 // partitions the whole list. The keys should fit the processor's cache.
@@ -55,13 +58,13 @@ struct Layout {
         key_bytes(info(problem.key).bytes),
         all_bits(key_bits(problem) == info(problem.key).bits()),
         coded(has_codes(problem)),
-        alone(most_alone(problem)),
         moved_bytes(problem.payload == Payload::none ? 0
                     : problem.payload == Payload::positions && problem.count < most_small
                         ? 4
                         : problem.value_bytes),
-        form(choose_form()),
-        threads(static_cast<unsigned>(given.number("threads", most_threads))) {
+        threads(static_cast<unsigned>(given.number("threads", most_threads))),
+        alone(most_alone(problem, threads)),
+        form(choose_form()) {
     choose_sizes(given);
     lay_out();
   }
@@ -96,10 +99,10 @@ struct Layout {
   unsigned key_bytes;
   bool all_bits;
   bool coded;            // has_codes(problem)
-  std::uint64_t alone;   // most_alone(problem)
   unsigned moved_bytes;  // of a value or position while it is moved
-  Form form;
   unsigned threads;
+  std::uint64_t alone;  // most_alone(problem, threads)
+  Form form;
   std::uint64_t chunk = 0, chunks = 0;  // records of a chunk, number of chunks
   std::uint64_t parts = 1;
   bool is_split = false;        // by SplitKeys
@@ -107,7 +110,8 @@ struct Layout {
 
   static constexpr std::uint64_t special =
       4;  // extra parts: three splitters around the zeros and NaN, and one more
-  static constexpr std::uint64_t oversampling = 64;
+  static constexpr std::uint64_t oversampling = 32;
+  static constexpr std::uint64_t split_oversampling = 128;  // of SplitKeys
   // A merge of runs has parts of so many records, at most 2^14, and so many samples for each. A
   // thread's memory has space for the words of parts of twice that size, and for their copy.
   std::uint64_t merge_part = 1u << 14;
@@ -192,18 +196,20 @@ struct Layout {
 
   // Chooses the sizes of chunks and parts. A chunk and its partitioned copy should fit a
   // second-level cache. By default there are at least 4 chunks, unless they become too short, and 8
-  // parts for each thread, so that all threads finish at about the same time. For records, a part
-  // with its words should also fit the cache. From 2^25 records on, chunks of windows are larger,
-  // so that each chunk contributes about a memory page to each part.
+  // parts for each thread, so that all threads finish at about the same time, unless parts become
+  // too short. For records, a part with its words should also fit the cache. From 2^25 records on,
+  // chunks of windows are larger, so that each chunk contributes about a memory page to each part.
   void choose_sizes(const Parameters& given) {
     const std::uint64_t n = problem.count;
     const bool many = form == Form::windows && n >= std::uint64_t{1} << 25;
     const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
-                                                            1u << 13, 1u << (many ? 17 : 16));
+                                                            1u << 11, 1u << (many ? 17 : 16));
     chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
-    constexpr std::uint64_t most_parts = 1024;
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(
-        n >> part_exponent(), std::min<std::uint64_t>(8 * threads, most_parts), most_parts);
+    constexpr std::uint64_t most_parts = 1024, least_part = 1u << 10;
+    const std::uint64_t for_threads =
+        std::clamp<std::uint64_t>(n / least_part, 1, std::uint64_t{8} * threads);
+    const std::uint64_t wanted =
+        std::clamp(n >> part_exponent(), std::min(for_threads, most_parts), most_parts);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
     is_split = form == Form::codes && n > alone && is_split_among(threads, n * key_bytes) &&
                given.number("parts", 0) == 0 && given.number("chunk", 0) == 0;
@@ -249,8 +255,9 @@ struct Layout {
     if (form == Form::windows && n <= alone) return;
     const bool strips_share = form == Form::codes;
     splitters = scratch.add(std::max(parts + special, strips_share ? strip_parts : 0) * word);
-    samples = scratch.add(std::max(parts == 1 ? 0 : parts * oversampling,
-                                   strips_share ? strip_parts * strip_samples : 0) *
+    samples = scratch.add(std::max({parts == 1 ? 0 : parts * oversampling,
+                                    is_split ? threads * split_oversampling : 0,
+                                    strips_share ? strip_parts * strip_samples : 0}) *
                           word);
     ends = scratch.add(chunks * (parts + special) * sizeof(std::size_t));
     begins = scratch.add((parts + special + 1) * sizeof(std::uint64_t));

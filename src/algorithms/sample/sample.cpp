@@ -480,7 +480,9 @@ class Sample final : public Algorithm {
 
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
-    return std::make_unique<SampleSorter>(problem, device.compute_units, given);
+    const unsigned threads =
+        host::threads_for(problem.count, records_of_thread, device.compute_units);
+    return std::make_unique<SampleSorter>(problem, threads, given);
   }
 };
 
@@ -514,7 +516,9 @@ void catalog::sample_few(const Problem& problem, const Operands& operands) {
   host::run_alone(SampleSorter(problem, 1, {}), operands);
 }
 
-std::uint64_t catalog::sample_alone(const Problem& problem) { return most_alone(problem); }
+std::uint64_t catalog::sample_alone(const Problem& problem, unsigned threads) {
+  return most_alone(problem, threads);
+}
 
 std::uint64_t catalog::sample_few_scratch(const Problem& problem) {
   return SampleSorter(problem, 1, {}).scratch_bytes();

@@ -46,7 +46,7 @@ class SplitKeys {
   }
 
   void partition() {
-    constexpr std::uint64_t samples_of_part = 128;
+    constexpr std::uint64_t samples_of_part = Layout::split_oversampling;
     const std::uint64_t count = layout_.problem.count, parts = layout_.threads,
                         samples = parts * samples_of_part;
     Key* const sample = at<Key>(layout_.samples.in(context_.operands));
