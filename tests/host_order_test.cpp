@@ -128,9 +128,10 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
   std::vector<std::uint64_t> keys(p.count), order(p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = from[shape.place(i, p.count, random)];
   std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return rank_of(keys[a], p) < rank_of(keys[b], p);
-  });
+  std::vector<std::uint64_t> ranks(p.count);
+  std::transform(keys.begin(), keys.end(), ranks.begin(), [&](auto k) { return rank_of(k, p); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint64_t a, std::uint64_t b) { return ranks[a] < ranks[b]; });
   std::vector<std::uint64_t> expected(p.count);
   std::transform(order.begin(), order.end(), expected.begin(), [&](auto i) { return keys[i]; });
 
@@ -157,7 +158,7 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
 // runs, and with it. (Lengths at which a choice changes: 2^15 and 2^16.)
 TEST(HostOrder, OfAllShapes) {
   unsigned turn = 0;
-  for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 65'536u, 131'071u, 300'007u})
+  for (const std::uint64_t count : {16u, 100u, 4'000u, 32'769u, 65'536u, 300'007u})
     for (const auto& shape : shapes())
       for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64, KeyType::i8,
                              KeyType::u16, KeyType::f16}) {
