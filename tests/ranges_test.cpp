@@ -258,16 +258,16 @@ TEST(Ranges, OrdersOfFloatsAndBits) {
   for (const auto order : {Order::ascending, Order::descending}) {
     for (const auto nan : {NanOrder::last, NanOrder::first, NanOrder::bits})
       for (const auto zeros : {ZeroOrder::tied, ZeroOrder::distinct})
-        check({{.key = KeyType::f32,
-                .count = few,
-                .payload = (order == Order::ascending) == (zeros == ZeroOrder::tied)
-                               ? Payload::values
-                               : Payload::none,
-                .order = order,
-                .nan = nan,
-                .zeros = zeros},
-               Distribution::special},
-              2 * little);
+        check(
+            {{.key = KeyType::f32,
+              .count = few,
+              .payload = (order == Order::ascending) == (zeros == ZeroOrder::tied) ? Payload::values
+                                                                                   : Payload::none,
+              .order = order,
+              .nan = nan,
+              .zeros = zeros},
+             Distribution::special},
+            2 * little);
     check(
         {{.count = few, .payload = Payload::values, .order = order, .begin_bit = 5, .end_bit = 12},
          Distribution::random},
