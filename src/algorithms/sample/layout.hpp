@@ -163,11 +163,13 @@ struct Layout {
     std::uint64_t sections = 0;
     CodeTies ties{};
   };
-  static constexpr std::uint64_t strip_part = 1u << 14;          // the intended keys of a part
-  static constexpr std::uint64_t strip_part_records = 1u << 13;  // with values
-  static constexpr std::uint64_t strip_samples = 16;             // of each part
-  std::uint64_t strip_parts = 0;                                 // 0: too few records
-  std::uint64_t strip_sections_of_chunk = 0;                     // at most
+  // The intended keys of a part, and with values. Fewer if four threads or more would have fewer
+  // than two parts each.
+  static constexpr std::uint64_t strip_part = 1u << 14, strip_part_records = 1u << 13;
+  static constexpr std::uint64_t least_strip_part = 1u << 11;
+  static constexpr std::uint64_t strip_samples = 16;  // of each part
+  std::uint64_t strip_parts = 0;                      // 0: too few records
+  std::uint64_t strip_sections_of_chunk = 0;          // at most
 
   // The least records of a task that has only some of the chunks.
   static constexpr std::uint64_t task_records = 1u << 16;
@@ -220,15 +222,19 @@ struct Layout {
         std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
     merge_part = std::clamp<std::uint64_t>(own_words / 4, 1, merge_part);
     if (form == Form::windows) return;
-    strip_parts = std::clamp<std::uint64_t>(n / strip_part_records, 1, 4096);
+    strip_parts = std::clamp<std::uint64_t>(n / strip_part_of(strip_part_records), 1, 4096);
     strip_sections_of_chunk = std::max(chunk / 32, 2 * strip_parts);
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;
     if (n < least_strips || key_bytes < 4) return;
-    strip_parts = std::clamp<std::uint64_t>(n / strip_part, 1, 512);
+    strip_parts = std::clamp<std::uint64_t>(n / strip_part_of(strip_part), 1, 512);
     strip_sections_of_chunk = std::max(chunk / 128, 2 * strip_parts);
     own_words = ceil_div(std::max(chunk, 4 * ceil_div(n, strip_parts)) * own_bytes(), 8);
+  }
+  [[nodiscard]] std::uint64_t strip_part_of(std::uint64_t most) const {
+    if (threads < 4) return most;
+    return std::clamp(problem.count / (std::uint64_t{2} * threads), least_strip_part, most);
   }
   // The wanted records of a part are 2 to this power.
   [[nodiscard]] unsigned part_exponent() const {
