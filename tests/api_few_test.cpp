@@ -57,7 +57,7 @@ void few_are_sorted_alike() {
       sortium::sort(k2, v2, here);
       EXPECT_EQ(v, v2) << n;
       EXPECT_TRUE(same_bits(k, k2)) << n;
-      // If the library has cpu:0, the calling thread sorts few records.
+      // If the library has cpu:0, the host sorts few records.
       if (has_host() && n <= 32768) {
         EXPECT_EQ(report.algorithm, end_bit != 0 && n >= 256 ? "counting" : "sample") << n;
       }

@@ -159,8 +159,8 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
 }
 
 // For each length another way of the sort: a network, one thread, all threads without a search for
-// runs, and with it. (Lengths at which a choice changes: 2^15 and 2^16; with 16 threads, a quarter
-// of these.)
+// runs, and with it. (Lengths at which a choice changes: 2^15 and 2^16; with 16 threads also
+// 2^13 and 2^14.)
 TEST(HostOrder, OfAllShapes) {
   unsigned turn = 0;
   for (const std::uint64_t count : {16u, 100u, 4'000u, 20'011u, 32'769u, 65'536u, 300'007u})

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <sortium/sortium.hpp>
 
+#include "algorithms/catalog.hpp"
 #include "keys.hpp"
 #include "support.hpp"
 
@@ -80,6 +81,28 @@ void expect_sorted(const Problem& p, bool repeated) {
         << "record " << i;
     before = rank;
   }
+}
+
+// Segments that all threads sort one after the other share the scratch memory of the whole list.
+// A shorter list may be divided into fewer parts, which are larger.
+TEST(HostSizes, OfShorterSegments) {
+  const auto device = find_device("cpu:0");
+  for (const unsigned threads : {1u, 2u, 3u, 4u, 16u})
+    for (const auto key : {KeyType::u32, KeyType::u64, KeyType::f32})
+      for (const unsigned value_bytes : {0u, 4u, 8u})
+        for (std::uint64_t count = 40'000; count < 3'000'000; count += count / 13) {
+          Problem p{.key = key, .count = count, .segments = 2};
+          if (value_bytes != 0) p.payload = Payload::values, p.value_bytes = value_bytes;
+          const std::uint64_t bytes =
+              Plan(device, p, {"segmented-host", fmt::format("threads={}", threads)})
+                  .scratch_bytes();
+          p.segments = 0;
+          for (p.count = count; p.count > count / 2; p.count -= count / 61) {
+            ASSERT_LE(catalog::sample_in_arena_scratch(p, threads), bytes)
+                << info(key).name << ' ' << value_bytes << ' ' << threads << ' ' << count << ' '
+                << p.count;
+          }
+        }
 }
 
 TEST(HostSizes, OfEveryPath) {

@@ -72,8 +72,9 @@ struct HostOperands {
 //
 // If neither device nor algorithm is named, the calling thread sorts few records, since a GPU's
 // copies and launches take longer: up to 2^15 records, up to 2^18 bytes of keys of 2, 4 or 8 bytes
-// without values, and up to 2^16 positions by keys of 1 or 2 bytes. It sorts up to 16 records even
-// if SORTIUM_DEVICE is set.
+// without values, and up to 2^16 positions by keys of 1 or 2 bytes. On machines with four cores and
+// more, the first two limits are a quarter of that (half for 2-byte keys with values; 1-byte keys
+// keep theirs). It sorts up to 16 records even if SORTIUM_DEVICE is set.
 //
 // cpu:0 keeps one sort's scratch memory for the next, up to an eighth of the machine's memory. A
 // CUDA device keeps up to an eighth of its own, as long as a quarter of it is free.

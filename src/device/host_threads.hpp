@@ -88,8 +88,8 @@ void register_thread();
 // The number of hardware threads that the process may use.
 [[nodiscard]] unsigned all_threads();
 
-// Returns how many of `most` threads sort `count` records together: `most`, or the power of two for
-// which each has at least `least` records. At least 1.
+// Returns how many of `most` threads sort `count` records together: `most`, or the largest power of
+// two that leaves each at least `least` records. At least 1.
 [[nodiscard]] inline unsigned threads_for(std::uint64_t count, std::uint64_t least, unsigned most) {
   const std::uint64_t useful = std::bit_floor(std::max<std::uint64_t>(1, count / least));
   return static_cast<unsigned>(std::min<std::uint64_t>(useful, most));

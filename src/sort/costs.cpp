@@ -192,11 +192,13 @@ std::vector<std::shared_ptr<Device>> candidates_for_host_memory() {
 
 std::shared_ptr<Device> fastest_device(const Kind& kind, std::uint64_t count,
                                        std::uint64_t operand_bytes, const Options& options) {
+#ifdef SORTIUM_WITH_HOST
+  if (count < counts.front()) return find_device("cpu:0");  // without a look at other devices
+#endif
   const auto devices = candidates_for_host_memory();
   const bool has_host = std::ranges::any_of(
       devices, [](const auto& device) { return device->info().claimed.backend == Backend::host; });
   if (!has_host || devices.size() == 1) return find_device("auto");
-  if (count < counts.front()) return find_device("cpu:0");
 
   std::vector<Candidate> candidates;
   for (const auto& device : devices) {

@@ -78,8 +78,6 @@ class CountedKeys {
     for (; i < count; ++i) ++counts[keys[i]];
   }
 
-  // Adds up the chunks' counts, and computes where each rank begins in the output. Returns false if
-  // two different keys have the same rank (zeros or NaN of different bits): such keys must keep the
   // Adds up the chunks' counts, and computes where each rank begins in the output. Returns as
   // count() does.
   [[nodiscard]] bool find_begins() const {

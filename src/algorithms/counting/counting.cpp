@@ -129,8 +129,8 @@ class Counting final : public Algorithm {
 
 }  // namespace
 
-// Below `least` records, sorting takes less time than clearing and scanning 256 counters; of keys
-// of 16 bits without values, 65,536.
+// Below `least` records, sorting takes less time than clearing and scanning 256 counters. Keys of
+// 16 bits without values have 65,536 counters, so `sample` sorts up to 2^17 of them.
 bool catalog::counting_suits(const Problem& problem) {
   if (key_bits(problem) > counting::most_key_bits) return false;
   std::uint64_t least = 256;

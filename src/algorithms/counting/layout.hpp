@@ -28,8 +28,8 @@ T* at(const Memory& m) {
   return m ? reinterpret_cast<T*>(static_cast<std::byte*>(m.handle) + m.offset) : nullptr;
 }
 
-// A digit of ranks. A copy for each loop: stores to bytes could change what a Layout holds, as far
-// as compilers know.
+// A digit of ranks. Loops use a local copy: a store to a byte could change a Layout, as far as
+// compilers know, so they would load shift and mask again.
 struct Digit {
   unsigned shift;
   std::size_t mask;
@@ -106,7 +106,7 @@ struct Layout {
     return {pass == 0 ? 0 : digit_bits, (std::size_t{1} << digit_bits) - 1};
   }
 
-  // Of the output: its pieces are written, or its digits sorted, each by itself.
+  // The most pieces of the output that are written, or sorted, each by itself.
   static constexpr std::uint64_t most_pieces = digits;
 
   Problem problem;

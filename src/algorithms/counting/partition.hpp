@@ -237,7 +237,7 @@ class Partition {
   template <bool has_values, bool are_positions>
   void store_records(const Records& records, std::uint64_t begin, std::uint64_t end, unsigned pass,
                      std::uint64_t* places) const {
-    const Records columns = records;  // a copy, as of the digit
+    const Records columns = records;  // a local copy, as Digit is
     const Digit digit = layout_.digit(pass);
     for (std::uint64_t first = begin; first < end; first += block) {
       const std::uint64_t count = std::min(block, end - first);

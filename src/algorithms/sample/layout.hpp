@@ -28,14 +28,15 @@ enum class Form : std::uint8_t {
   windows,  // windows of ranks above positions: few records, and keys without codes
 };
 
-// Of `threads` threads, one alone sorts lists of up to so many records: starting more would take
-// longer. Keys that have codes are sorted in place, and such lists fit a core's cache.
+// Returns the most records that one thread sorts alone if `threads` are available: waking others
+// for so few takes longer than it saves. Keys that have codes are sorted in place, and such lists
+// fit a core's cache.
 [[nodiscard]] inline std::uint64_t most_alone(const Problem& p, unsigned threads) {
-  const unsigned share = threads < 4 ? 1 : 4;  // two threads gain too little for short lists
+  const unsigned share = threads < 4 ? 1 : 4;  // two or three gain too little
   const std::uint64_t records = (1u << 15) / share, bytes_of_keys = (1u << 18) / share;
   return p.payload == Payload::none && has_codes(p) ? bytes_of_keys / info(p.key).bytes : records;
 }
-// The records for which one more thread is worth it.
+// Each thread should get at least this many records.
 constexpr std::uint64_t records_of_thread = 1u << 11;
 
 // True if lists of so many bytes of keys with codes are sorted by SplitKeys: first one thread
@@ -110,7 +111,7 @@ struct Layout {
 
   static constexpr std::uint64_t special =
       4;  // extra parts: three splitters around the zeros and NaN, and one more
-  static constexpr std::uint64_t oversampling = 32;
+  std::uint64_t oversampling = 64;                          // samples of each part
   static constexpr std::uint64_t split_oversampling = 128;  // of SplitKeys
   // A merge of runs has parts of so many records, at most 2^14, and so many samples for each. A
   // thread's memory has space for the words of parts of twice that size, and for their copy.
@@ -167,9 +168,11 @@ struct Layout {
   // than two parts each.
   static constexpr std::uint64_t strip_part = 1u << 14, strip_part_records = 1u << 13;
   static constexpr std::uint64_t least_strip_part = 1u << 11;
-  static constexpr std::uint64_t strip_samples = 16;  // of each part
-  std::uint64_t strip_parts = 0;                      // 0: too few records
-  std::uint64_t strip_sections_of_chunk = 0;          // at most
+  static constexpr std::uint64_t least_sections = 256;  // of a chunk of records
+  static constexpr std::uint64_t least_own = 1u << 13;  // records in a thread's own memory
+  static constexpr std::uint64_t strip_samples = 16;    // of each part
+  std::uint64_t strip_parts = 0;                        // 0: too few records
+  std::uint64_t strip_sections_of_chunk = 0;            // at most
 
   // The least records of a task that has only some of the chunks.
   static constexpr std::uint64_t task_records = 1u << 16;
@@ -210,6 +213,7 @@ struct Layout {
     constexpr std::uint64_t most_parts = 1024, least_part = 1u << 10;
     const std::uint64_t for_threads =
         std::clamp<std::uint64_t>(n / least_part, 1, std::uint64_t{8} * threads);
+    if (n < std::uint64_t{1} << 20) oversampling = 32;  // reading more would take too long
     const std::uint64_t wanted =
         std::clamp(n >> part_exponent(), std::min(for_threads, most_parts), most_parts);
     parts = n <= alone ? 1 : std::min(given.number("parts", wanted), n);
@@ -218,12 +222,15 @@ struct Layout {
     if (n <= alone) threads = 1, chunk = n;
     chunks = ceil_div(n, std::max<std::uint64_t>(chunk, 1));
     if (form == Form::codes) return choose_strips();
+    // Short chunks shrink it less: parts of strips and of runs to be merged need it, too.
+    const std::uint64_t held =
+        given.number("chunk", 0) == 0 ? std::max(chunk, std::min(least_own, n / 8)) : chunk;
     own_words =
-        std::max(2 * chunk, ceil_div(std::max(chunk, 2 * ceil_div(n, parts)) * own_bytes(), 8));
+        std::max(2 * held, ceil_div(std::max(held, 2 * ceil_div(n, parts)) * own_bytes(), 8));
     merge_part = std::clamp<std::uint64_t>(own_words / 4, 1, merge_part);
     if (form == Form::windows) return;
     strip_parts = std::clamp<std::uint64_t>(n / strip_part_of(strip_part_records), 1, 4096);
-    strip_sections_of_chunk = std::max(chunk / 32, 2 * strip_parts);
+    strip_sections_of_chunk = std::max({chunk / 32, 2 * strip_parts, least_sections});
   }
   void choose_strips() {
     const std::uint64_t n = problem.count;

@@ -68,14 +68,14 @@ class Partition {
   // layout_.parts.
   std::uint64_t choose_from_sample() {
     Word* const samples = at<Word>(layout_.samples.in(context_.operands));
-    const std::uint64_t wanted = layout_.parts * Layout::oversampling;
+    const std::uint64_t wanted = layout_.parts * layout_.oversampling;
     Positions positions(Positions::splitters_seed);
     for (std::uint64_t i = 0; i < wanted; ++i)
       steps_.make_sample(samples + i, positions.next(layout_.problem.count));
     sort_words(samples, wanted);
     std::uint64_t count = 0;
     for (std::uint64_t i = 1; i < layout_.parts; ++i) {
-      const Word word = samples[i * Layout::oversampling] & steps_.deciding_bits();
+      const Word word = samples[i * layout_.oversampling] & steps_.deciding_bits();
       if (count == 0 || word > splitters_[count - 1])
         splitters_[count++] = word;
       else if constexpr (Steps::has_codes)

@@ -59,7 +59,7 @@ class SampleSorter final : public Sorter {
     threads_.run([&] { sort_on(queue, o); });
   }
 
-  // Sorts in the caller's arena, which must have at least as many threads as the layout.
+  // Sorts in the caller's arena, which must have as many threads as the layout, unless that has 1.
   template <class Q>
   void sort_on(Q& queue, const Operands& o) const {
     switch (layout_.key_bytes) {

@@ -56,15 +56,15 @@ class SegmentedHostSorter final : public Sorter {
       few_bytes_ = std::max(few_bytes_, catalog::counting_few_scratch(longest));
     few_bytes_ = (few_bytes_ + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
-    // Add an eighth. A segment shorter than the whole list may be divided into one part less, so
-    // its parts may be larger and need more memory. There are at least eight parts, so a part grows
-    // by less than an eighth.
+    // Add a quarter. A segment shorter than the whole list may be divided into one part less, so
+    // its parts may be larger and need more memory. There are at least four parts, so a part grows
+    // by less than a quarter.
     if (problem.count > alone) {
       const Problem all = segment(problem.count);
       const std::uint64_t whole = catalog::counting_suits(all)
                                       ? catalog::counting_in_arena_scratch(all, threads_.count())
                                       : catalog::sample_in_arena_scratch(all, threads_.count());
-      bytes = std::max(bytes, whole + whole / 8);
+      bytes = std::max(bytes, whole + whole / 4);
     }
     scratch_ = layout_.add(bytes);
     if (threads_.count() > 1) done_ = layout_.add(problem.segments);
