@@ -209,7 +209,9 @@ struct Layout {
     const bool many = form == Form::windows && n >= std::uint64_t{1} << 25;
     const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
                                                             1u << 11, 1u << (many ? 17 : 16));
-    chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
+    // Whole cache lines: vector stores at the end of a chunk must not reach into the next one.
+    const std::uint64_t whole_lines = ceil_div(for_all, 64) * 64;
+    chunk = std::max<std::uint64_t>(given.number("chunk", whole_lines), ceil_div(n, 4096));
     constexpr std::uint64_t most_parts = 1024, least_part = 1u << 10;
     const std::uint64_t for_threads =
         std::clamp<std::uint64_t>(n / least_part, 1, std::uint64_t{8} * threads);
