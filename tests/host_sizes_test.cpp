@@ -9,6 +9,7 @@
 #include <sortium/sortium.hpp>
 
 #include "algorithms/catalog.hpp"
+#include "algorithms/sample/pair_steps.hpp"
 #include "keys.hpp"
 #include "support.hpp"
 
@@ -103,6 +104,35 @@ TEST(HostSizes, OfShorterSegments) {
                 << p.count;
           }
         }
+}
+
+// The words, codes and values of a part lie within the memory that is counted for it. Codes of 4
+// bytes are padded if their number is odd.
+template <class Key, class Moved>
+void expect_parts_fit(KeyType key) {
+  const Problem p{
+      .key = key, .count = 100'000, .payload = Payload::values, .value_bytes = sizeof(Moved)};
+  const sample::Layout layout(p, 1, {});
+  const sample::Ranks ranks(p, layout.coded);
+  std::vector<std::uint64_t> scratch(layout.scratch.bytes() / 8 + 1);
+  Operands o;
+  o.scratch = Memory{scratch.data()};
+  const sample::Context context{layout, ranks, o};
+  using Steps = sample::PairSteps<Key, Moved, Moved>;
+  const Steps steps(context);
+  for (std::uint64_t count = 1; count < 20; ++count) {
+    const auto part = steps.part(0, count);
+    EXPECT_LE(static_cast<const void*>(part.values + count),
+              static_cast<const void*>(part.words + Steps::words_of(count)))
+        << info(key).name << ' ' << sizeof(Moved) << ' ' << count;
+    EXPECT_LE(static_cast<const void*>(part.codes + count), static_cast<const void*>(part.values));
+  }
+}
+TEST(HostSizes, OfPartsOfPairs) {
+  expect_parts_fit<std::uint32_t, std::uint32_t>(KeyType::f32);
+  expect_parts_fit<std::uint32_t, std::uint64_t>(KeyType::u32);
+  expect_parts_fit<std::uint64_t, std::uint32_t>(KeyType::u64);
+  expect_parts_fit<std::uint64_t, std::uint64_t>(KeyType::f64);
 }
 
 TEST(HostSizes, OfEveryPath) {

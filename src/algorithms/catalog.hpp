@@ -38,7 +38,7 @@ const Algorithm& sample();
 // keys without values that vector instructions encode; with four threads and more, a quarter of it.
 std::uint64_t sample_alone(const Problem& problem, unsigned threads);
 // Sorts with `sample` on the calling thread, without a plan: the fastest way for a few thousand
-// records of host memory. Takes 1 to sample_alone(…, 1) records. Allocates scratch memory if
+// records of host memory. Takes 1 to sample_alone(problem, 1) records. Allocates scratch memory if
 // `operands` has none and the stack is too small.
 void sample_few(const Problem& problem, const Operands& operands);
 // Sorts at most `fewest` records like sample_few, but without scratch memory and its setup.
@@ -50,7 +50,7 @@ void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);
-// Sorts more than sample_alone(…, 1) rows with `threads` threads in the caller's oneTBB arena.
+// Sorts more than sample_alone(problem, 1) rows with `threads` threads in the caller's oneTBB arena.
 // Returns false, with nothing written to the output, if the rows are better sorted in another way,
 // or if memory for large parts cannot be allocated. The scratch memory has sample_rows_scratch()
 // bytes.

@@ -65,6 +65,20 @@ void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partit
     if (done[i] == 0) body(i, i + 1);
 }
 
+// Calls body(i) once for each i < count: in parallel in the caller's arena, or in turn if `threads`
+// is 1. Every call is made even if oneTBB lacks memory. `body` must not throw. `done` has space for
+// `count` bytes.
+template <class Body>
+void once_for_each(unsigned threads, std::uint64_t count, std::uint8_t* done, const Body& body) {
+  const auto range = [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto i = begin; i != end; ++i) body(i);
+  };
+  if (threads == 1)
+    range(0, count);
+  else
+    once_for(count, done, tbb::simple_partitioner{}, range);
+}
+
 // Calls both functions, each once, in parallel. They must not throw.
 template <class First, class Second>
 void both_once(const First& first, const Second& second) {
@@ -88,8 +102,8 @@ void register_thread();
 // The number of hardware threads that the process may use.
 [[nodiscard]] unsigned all_threads();
 
-// Returns how many of `most` threads sort `count` records together: `most`, or the largest power of
-// two that leaves each at least `least` records. At least 1.
+// Returns how many threads should share `count` records, so that each has at least `least` of them:
+// a power of two, or `most` if that is less. At least 1.
 [[nodiscard]] inline unsigned threads_for(std::uint64_t count, std::uint64_t least, unsigned most) {
   const std::uint64_t useful = std::bit_floor(std::max<std::uint64_t>(1, count / least));
   return static_cast<unsigned>(std::min<std::uint64_t>(useful, most));

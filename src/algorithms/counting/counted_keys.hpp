@@ -78,8 +78,8 @@ class CountedKeys {
     for (; i < count; ++i) ++counts[keys[i]];
   }
 
-  // Adds up the chunks' counts, and computes where each rank begins in the output. Returns as
-  // count() does.
+  // Adds up the chunks' counts, and computes where each rank begins in the output. Returns what
+  // count() returns.
   [[nodiscard]] bool find_begins() const {
     auto* const counts = at<std::uint32_t>(layout_.counts.in(o_));
     auto* const begins = at<std::uint64_t>(layout_.begins.in(o_));

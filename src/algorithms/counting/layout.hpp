@@ -1,8 +1,6 @@
 // The sizes of a counting sort, its parallel loops, and the layout of its scratch memory.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -70,17 +68,10 @@ struct Layout {
     return problem.count >= different * (ranks.is_flip() ? 2 : 8) || key_bytes == 1;
   }
 
-  // Calls body(i) for each i < count, at most most_pieces or the number of chunks, in parallel in
-  // the caller's arena.
+  // host::once_for_each(). `count` is at most the larger of most_pieces and chunks.
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
-    const auto range = [&](std::uint64_t begin, std::uint64_t end) {
-      for (auto i = begin; i != end; ++i) body(i);
-    };
-    if (threads == 1)
-      range(0, count);
-    else
-      host::once_for(count, at<std::uint8_t>(done.in(o)), tbb::simple_partitioner{}, range);
+    host::once_for_each(threads, count, at<std::uint8_t>(done.in(o)), body);
   }
   // Calls body(chunk, its first record, its end) for each chunk.
   template <class Body>

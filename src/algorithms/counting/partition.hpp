@@ -137,7 +137,7 @@ class Partition {
 
   // ---- One pass ----
 
-  // Moves the records to their positions in the order of digit `pass` of their ranks.
+  // Sorts the records stably by digit `pass` of their ranks.
   template <class Q>
   void partition(Q& queue, const Records& columns, unsigned pass) const {
     host::call(queue, "count", [&] { count(columns.keys_in, pass); });

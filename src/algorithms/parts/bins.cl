@@ -170,8 +170,9 @@ INLINE void list_crowded(LOCAL u32* list, LOCAL u32* listed, const u32* start, u
   }
 }
 
-// Lists all crowded bins of `count` items in mine->bins, instead of where the bins begin. Their
-// number becomes mine->listed. SLOT(w) is the index of word w of the bins. Ends with a barrier.
+// Replaces the bins of `count` items by a list of the crowded ones. mine->bins holds where each bin
+// begins, and then the list; mine->listed is its length. SLOT(w) is the index of word w of the
+// bins. Ends with a barrier.
 #define LIST_CROWDED(mine, SLOT, count)                                                  \
   {                                                                                      \
     const u32 words = BIN_SHARE / 2, is_last = local_id() + 1 == WG ? 1 : 0;             \

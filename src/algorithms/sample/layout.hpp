@@ -70,19 +70,11 @@ struct Layout {
     lay_out();
   }
 
-  // Calls body(i) once for each i < count, in parallel in the caller's arena. Every call is made
-  // even if oneTBB cannot allocate memory. `body` must not throw. `done` has a byte for each i, so
-  // `count` must not exceed its size: the maximum of the number of chunks, most_tasks(), the number
-  // of RunFinder's pieces, and merge_parts() + 1.
+  // host::once_for_each(). `done` has a byte for each i, so `count` is at most its size: see
+  // lay_out().
   template <class Body>
   void each(const Operands& o, std::uint64_t count, const Body& body) const {
-    const auto range = [&](std::uint64_t begin, std::uint64_t end) {
-      for (auto i = begin; i != end; ++i) body(i);
-    };
-    if (threads == 1)
-      range(0, count);
-    else
-      host::once_for(count, at<std::uint8_t>(done.in(o)), tbb::simple_partitioner{}, range);
+    host::once_for_each(threads, count, at<std::uint8_t>(done.in(o)), body);
   }
   // Calls body(chunk, its first record, its number of records) for each chunk.
   template <class Body>
@@ -209,9 +201,7 @@ struct Layout {
     const bool many = form == Form::windows && n >= std::uint64_t{1} << 25;
     const std::uint64_t for_all = std::clamp<std::uint64_t>(ceil_div(n, std::uint64_t{4} * threads),
                                                             1u << 11, 1u << (many ? 17 : 16));
-    // Whole cache lines: vector stores at the end of a chunk must not reach into the next one.
-    const std::uint64_t whole_lines = ceil_div(for_all, 64) * 64;
-    chunk = std::max<std::uint64_t>(given.number("chunk", whole_lines), ceil_div(n, 4096));
+    chunk = std::max<std::uint64_t>(given.number("chunk", for_all), ceil_div(n, 4096));
     constexpr std::uint64_t most_parts = 1024, least_part = 1u << 10;
     const std::uint64_t for_threads =
         std::clamp<std::uint64_t>(n / least_part, 1, std::uint64_t{8} * threads);

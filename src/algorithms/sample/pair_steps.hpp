@@ -66,7 +66,7 @@ struct PairSteps {
     Moved* values;
   };
   static std::uint64_t words_of(std::uint64_t count) {
-    return ceil_div(count * (sizeof(Key) + sizeof(Moved) + 8), 8);
+    return count + ceil_div(count * sizeof(Key), 8) + ceil_div(count * sizeof(Moved), 8);
   }
   std::uint64_t* mine(std::uint64_t count) const {
     const std::uint64_t words = words_of(count), thread = context.layout.thread();

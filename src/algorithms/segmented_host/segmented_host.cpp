@@ -56,9 +56,8 @@ class SegmentedHostSorter final : public Sorter {
       few_bytes_ = std::max(few_bytes_, catalog::counting_few_scratch(longest));
     few_bytes_ = (few_bytes_ + 63) / 64 * 64;
     std::uint64_t bytes = threads_.count() * few_bytes_;
-    // Add a quarter. A segment shorter than the whole list may be divided into one part less, so
-    // its parts may be larger and need more memory. There are at least four parts, so a part grows
-    // by less than a quarter.
+    // Add a quarter. A segment that is shorter than the list may have one part less. Then its parts
+    // are larger, and need more memory: by at most a quarter, because there are four parts or more.
     if (problem.count > alone) {
       const Problem all = segment(problem.count);
       const std::uint64_t whole = catalog::counting_suits(all)
