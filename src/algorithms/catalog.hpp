@@ -50,10 +50,10 @@ void sample_fewest(const Problem& problem, const void* keys_in, void* keys_out,
 void sample_in_arena(Queue& queue, const Problem& problem, unsigned threads,
                      const Operands& operands);
 std::uint64_t sample_in_arena_scratch(const Problem& problem, unsigned threads);
-// Sorts more than sample_alone(problem, 1) rows with `threads` threads in the caller's oneTBB arena.
-// Returns false, with nothing written to the output, if the rows are better sorted in another way,
-// or if memory for large parts cannot be allocated. The scratch memory has sample_rows_scratch()
-// bytes.
+// Sorts more than sample_alone(problem, 1) rows with `threads` threads in the caller's oneTBB
+// arena. Returns false, with nothing written to the output, if the rows are better sorted in
+// another way, or if memory for large parts cannot be allocated. The scratch memory has
+// sample_rows_scratch() bytes.
 [[nodiscard]] bool sample_rows(Queue& queue, const Rows& rows, unsigned threads, Memory scratch);
 std::uint64_t sample_rows_scratch(const Rows& rows, unsigned threads);
 // Returns the bytes of scratch memory that sample_few takes. They grow with the count.
