@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <sortium/sortium.hpp>
+#include <tuple>
+#include <utility>
 
 #include "algorithms/sample/order_words.hpp"
 #include "algorithms/sample/positions.hpp"
@@ -92,12 +95,18 @@ const std::vector<Shape>& shapes() {
   return all;
 }
 
-// Sorted keys; of floats, one in `special` is a zero or a NaN.
-std::vector<std::uint64_t> sorted_keys(const Problem& p, std::uint64_t special) {
+// Returns sorted keys; of floats, one in `special` is a zero or a NaN. Keeps those of the last
+// length.
+const std::vector<std::uint64_t>& sorted_keys(const Problem& p, std::uint64_t special) {
+  static std::uint64_t count = 0;
+  static std::map<std::tuple<KeyType, Order, std::uint64_t>, std::vector<std::uint64_t>> kept;
+  if (std::exchange(count, p.count) != p.count) kept.clear();
+  auto& keys = kept[{p.key, p.order, special}];
+  if (!keys.empty()) return keys;
   Random random(p.count);
   const auto& type = info(p.key);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits()), sign = all ^ (all >> 1);
-  std::vector<std::uint64_t> keys(p.count);
+  keys.resize(p.count);
   for (auto& key : keys) {
     key = random.next() & all;
     if (!type.is_float) continue;
@@ -126,16 +135,16 @@ void expect_sorted(Problem p, const Shape& shape, std::uint64_t special, bool in
                            special != 0 ? ", with zeros and NaN" : "",
                            by_many_threads ? ", by 16 threads" : ""));
   Random random(p.count + special);
-  const auto from = sorted_keys(p, special);
-  std::vector<std::uint64_t> keys(p.count), order(p.count);
+  const auto& from = sorted_keys(p, special);
+  std::vector<std::uint64_t> keys(p.count), order(p.count), expected(p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = from[shape.place(i, p.count, random)];
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::vector<std::uint64_t> ranks(p.count);
-  std::transform(keys.begin(), keys.end(), ranks.begin(), [&](auto k) { return rank_of(k, p); });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint64_t a, std::uint64_t b) { return ranks[a] < ranks[b]; });
-  std::vector<std::uint64_t> expected(p.count);
-  std::transform(order.begin(), order.end(), expected.begin(), [&](auto i) { return keys[i]; });
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranks(p.count);  // and positions: no ties
+  for (std::uint64_t i = 0; i < p.count; ++i) ranks[i] = {rank_of(keys[i], p), i};
+  std::sort(ranks.begin(), ranks.end());
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    order[i] = ranks[i].second;
+    expected[i] = keys[order[i]];
+  }
 
   const unsigned bytes = info(p.key).bytes;
   auto in = packed(keys, bytes);

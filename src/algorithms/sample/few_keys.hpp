@@ -72,12 +72,12 @@ class FewKeys {
   }
   // Returns false, with the codes in any order, if there are no such runs or no memory.
   [[nodiscard]] bool sort_by_runs() const {
-    using Runs = ChunkRuns<Key>;
+    using KeyRuns = ChunkRuns<Key>;
     const std::unique_ptr<Key[]> spare(new (std::nothrow) Key[count_]);
     if (!spare) return false;
-    std::size_t ends[Runs::most];
-    const std::size_t runs = Runs::make(out_, count_, spare.get(), ends);
-    if (runs != 0) Runs::merge(out_, count_, spare.get(), ends, runs);
+    std::size_t ends[KeyRuns::most];
+    const std::size_t runs = KeyRuns::make(out_, count_, spare.get(), ends);
+    if (runs != 0) KeyRuns::merge(out_, count_, spare.get(), ends, runs);
     return runs != 0;
   }
 
