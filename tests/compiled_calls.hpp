@@ -103,9 +103,11 @@ inline void compile_distributed(const std::shared_ptr<CompilingDevice>& device) 
         ScratchLayout layout;
         BoundaryPartition partition(p, device->info().claimed, boundaries, layout);
         partition.build(*device, device->info().claimed);
-        if (p.count == few)
-          (void)partition.run(*queue, {memory, memory, memory, memory, memory},
-                              std::vector<std::uint64_t>{5, 7}, 0);
+        if (p.count != few) continue;
+        const Operands o{memory, memory, memory, memory, memory};
+        const std::vector<std::uint64_t> bounds{5, 7};
+        (void)partition.count(*queue, o, bounds);
+        partition.scatter(*queue, o, bounds, {}, 0);
       }
       distributed::DeviceSteps steps(device, p);
       (void)steps.ranks_at(*queue, memory, std::vector<std::uint64_t>{0, 1});

@@ -41,21 +41,25 @@ void run_on_device(unsigned ranks, const std::shared_ptr<Device>& named, const W
 }
 
 // Each number of boundaries has the kernels of the next power of two. The last tile is partial.
+// Every third bucket goes to another array, in the opposite order.
 TEST(BoundaryPartition, KeepsTheOrderInEachBucket) {
   const auto& device = test_device();
   const auto& found = capabilities(*device);
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
-  constexpr std::uint32_t count = 20'011, most_key = 3000;
+  constexpr std::uint32_t count = 20'011, most_key = 3000, bytes = count * 4;
   std::mt19937 random(static_cast<unsigned>(run_seed()));
-  std::vector<std::uint32_t> keys(count), keys_out(count), positions(count);
+  std::vector<std::uint32_t> keys(count);
   for (auto& key : keys) key = random() % most_key;
   const auto queue = device->make_queue();
-  const auto in = device->allocate(count * 4), out = device->allocate(count * 4),
-             values = device->allocate(count * 4);
-  queue->write(in->memory(), keys.data(), count * 4);
+  const auto in = device->allocate(bytes), out = device->allocate(bytes),
+             apart = device->allocate(bytes), values = device->allocate(bytes),
+             values_apart = device->allocate(bytes);
+  queue->write(in->memory(), keys.data(), bytes);
+  const std::vector<std::uint32_t> untouched(count, 0xdeadbeef);
   Problem p{.key = KeyType::u32, .count = count, .payload = Payload::positions};
   p.keys_out = true;
   for (const unsigned boundaries : {1, 3, 4, 7, 8, 15, 16, 31, 32, 255}) {
+    SCOPED_TRACE(fmt::format("{} boundaries", boundaries));
     std::vector<std::uint64_t> bounds(boundaries);
     for (auto& bound : bounds) bound = random() % (most_key + 100);
     std::ranges::sort(bounds);
@@ -63,23 +67,49 @@ TEST(BoundaryPartition, KeepsTheOrderInEachBucket) {
     BoundaryPartition partition(p, found, boundaries, layout);
     partition.build(*device, found);
     const auto scratch = device->allocate(layout.bytes());
-    const auto begins = partition.run(
-        *queue, {in->memory(), out->memory(), {}, values->memory(), scratch->memory()}, bounds, 0);
-    queue->read(keys_out.data(), out->memory(), count * 4);
-    queue->read(positions.data(), values->memory(), count * 4);
+    const Operands o{in->memory(), out->memory(), {}, values->memory(), scratch->memory()};
+    for (const auto* array : {&out, &apart, &values, &values_apart})
+      queue->write((*array)->memory(), untouched.data(), bytes);
+    const auto begins = partition.count(*queue, o, bounds);
+    EXPECT_TRUE(partition.reaches(count));
+    std::vector<std::uint64_t> places(begins.size() - 1, BoundaryPartition::nowhere);
+    std::uint64_t next = 0;
+    for (std::size_t b = places.size(); b-- > 0;)
+      if (b % 3 == 1) {
+        places[b] = next;
+        next += begins[b + 1] - begins[b];
+      }
+    partition.scatter(*queue, o, bounds, begins, 0,
+                      {apart->memory(), values_apart->memory(), places});
 
     const auto bucket_of = [&](std::uint32_t key) {
-      return std::ranges::upper_bound(bounds, key) - bounds.begin();
+      return static_cast<std::size_t>(std::ranges::upper_bound(bounds, key) - bounds.begin());
     };
-    std::vector<std::uint32_t> expected(count);
-    std::iota(expected.begin(), expected.end(), 0u);
-    std::ranges::stable_sort(expected, {}, [&](std::uint32_t i) { return bucket_of(keys[i]); });
-    EXPECT_EQ(positions, expected) << boundaries << " boundaries";
-    for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(keys_out[i], keys[expected[i]]);
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return bucket_of(keys[i]); });
+    auto expected = untouched, expected_apart = untouched, expected_values = untouched,
+         expected_values_apart = untouched;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::size_t b = bucket_of(keys[order[i]]);
+      const bool goes = places[b] != BoundaryPartition::nowhere;
+      const std::uint64_t at = goes ? places[b] + i - begins[b] : i;
+      (goes ? expected_apart : expected)[at] = keys[order[i]];
+      (goes ? expected_values_apart : expected_values)[at] = order[i];
+    }
+    const auto read = [&](const auto& array) {
+      std::vector<std::uint32_t> all(count);
+      queue->read(all.data(), array->memory(), bytes);
+      return all;
+    };
+    EXPECT_EQ(read(out), expected);
+    EXPECT_EQ(read(apart), expected_apart);
+    EXPECT_EQ(read(values), expected_values);
+    EXPECT_EQ(read(values_apart), expected_values_apart);
     for (std::size_t b = 0; b < begins.size(); ++b) {
-      const auto before = std::ranges::count_if(
-          keys, [&](std::uint32_t key) { return bucket_of(key) < static_cast<std::ptrdiff_t>(b); });
-      EXPECT_EQ(begins[b], static_cast<std::uint64_t>(before)) << boundaries << " boundaries";
+      const auto before =
+          std::ranges::count_if(keys, [&](std::uint32_t key) { return bucket_of(key) < b; });
+      EXPECT_EQ(begins[b], static_cast<std::uint64_t>(before));
     }
   }
 }
@@ -361,8 +391,12 @@ TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
       error = e.what();
     }
     const bool failed = faulty->stop_failing();
-    if (!failed) ASSERT_EQ(error, "") << "call " << n;
-    if (!error.empty()) ASSERT_NE(error.find("injected"), error.npos) << error;
+    if (!failed) {
+      ASSERT_EQ(error, "") << "call " << n;
+    }
+    if (!error.empty()) {
+      ASSERT_NE(error.find("injected"), error.npos) << error;
+    }
     if (!failed || HasFailure()) break;
   }
   EXPECT_GT(n, 20u) << "it samples, partitions, exchanges and sorts";

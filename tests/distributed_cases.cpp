@@ -334,7 +334,7 @@ std::string run_device_cases(Communicator& communicator, Queue& queue, unsigned 
     c.seed = random.next();
     const auto division = divisions[random.below(4)];
     const auto balance = random.below(2) == 0 ? Balance::kept : Balance::even;
-    const auto slices = static_cast<unsigned>(random.below(4));
+    const auto slices = static_cast<unsigned>(random.below(7));
     if (auto wrong = run_device_case(communicator, sorter, queue, c, division,
                                      {.balance = balance, .slices = slices});
         !wrong.empty())

@@ -1,5 +1,6 @@
 // Sorts device memory that is divided among ranks: partitions by boundaries of buckets, makes the
-// borders exact, exchanges slices, and sorts each slice while the next one arrives.
+// borders between ranks exact, exchanges slices, and sorts each slice while the next one arrives.
+// Slices that contain no border are exchanged before the borders are exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,14 +75,16 @@ struct DeviceSorter::State {
         keys(*device),
         values(*device),
         scratch(*device),
+        search_scratch(*device),
         unwanted_keys(*device) {}
 
   Communicator& communicator;
   std::shared_ptr<Device> device;
-  std::unique_ptr<Queue> link;    // the exchanges' queue
+  std::unique_ptr<Queue> link;    // the queue of exchanges, and of the search between them
   std::unique_ptr<Queue> copies;  // copies what stays on the device
   KeptMemory keys, values;        // the partitioned records
   KeptMemory scratch;
+  KeptMemory search_scratch;  // of a search while slices are sorted
   std::uint64_t max_scratch_bytes = ~std::uint64_t{0};
   KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
   RecordMemory records;
@@ -105,6 +108,7 @@ class DeviceSorter::Run {
         key_bytes_(info(problem.key).bytes),
         value_bytes_(problem.payload == Payload::none ? 0 : problem.value_bytes),
         slices_(slices_of(options, extent.total, key_bytes_ + value_bytes_, communicator_)),
+        bounded_(options.max_bytes != 0),
         borders_(targets_, extent.total),
         random_(communicator_.rank()) {
     report_.part = extent.part(options.balance);
@@ -114,18 +118,34 @@ class DeviceSorter::Run {
   Report run() {
     Stopwatch watch;
     choose_boundaries();
-    together(communicator_, bytes(), [&] { divide(); });
+    together(communicator_, bytes(), [&] { count(); });
     count_buckets();
-    if (!borders_.exact()) decide();
-    cuts_ = cuts_of<Key>(communicator_, borders_, candidates_, first_candidate_, begins_);
-    const Numbers sent = slice_counts(), received = exchange_numbers(communicator_, sent);
+    if (slices_ > 1) find_inner_slices();
+    together(communicator_, bytes(), [&] {
+      divide();
+      queue_.finish();  // the exchanges have a queue of their own
+      plan_inner_slices();
+    });
     report_.partition_seconds = watch.lap();
-    together(communicator_, bytes(), [&] { plan_slices(received); });
-    report_.local.plan_seconds = watch.lap();
-    report_.partition_seconds += report_.local.plan_seconds;
-    exchange_and_sort(sent, received);
-    together(communicator_, bytes(), [&] { queue_.finish(); });
-    report_.sort_seconds = watch.lap() - report_.exchange_seconds;
+    try {
+      for (unsigned turn = 0; turn < early_turns_; ++turn) exchange_and_sort(early_turn(turn));
+      report_.sort_seconds = watch.lap() - report_.exchange_seconds;
+      if (!borders_.exact()) decide();
+      cuts_ = cuts_of<Key>(communicator_, borders_, candidates_, first_candidate_, begins_);
+      sent_ = slice_counts();
+      received_ = exchange_numbers(communicator_, sent_);
+      report_.partition_seconds += watch.lap();
+      together(communicator_, bytes(), [&] { plan_other_slices(); });
+      report_.local.plan_seconds = watch.lap();
+      report_.partition_seconds += report_.local.plan_seconds;
+      const double earlier = report_.exchange_seconds;
+      for (unsigned turn = early_turns_; turn < slices_; ++turn) exchange_and_sort(late_turn(turn));
+      together(communicator_, bytes(), [&] { queue_.finish(); });
+      report_.sort_seconds += watch.lap() - (report_.exchange_seconds - earlier);
+    } catch (...) {  // slices may still be sorted
+      end_of(queue_);
+      throw;
+    }
     report_.local.sort_seconds = report_.sort_seconds;
     return report_;
   }
@@ -172,8 +192,8 @@ class DeviceSorter::Run {
     }
   }
 
-  // Divides the records by the boundaries, in other memory.
-  void divide() {
+  // Finds where each bucket begins. A device without kernels for the partition sorts its records.
+  void count() {
     const std::uint64_t count = problem_.count;
     keys_ = s_.keys.of(count * key_bytes_);
     values_ = s_.values.of(count * value_bytes_);
@@ -181,21 +201,41 @@ class DeviceSorter::Run {
     begins_.assign(boundaries_.size() + 2, 0);
     begins_.back() = count;
     if (count == 0) return;
-    const Division* division = nullptr;
     if (s_.device->info().claimed.backend != Backend::host && !boundaries_.empty() &&
         boundaries_.size() <= BoundaryPartition::max_boundaries)
-      division = &plans_.division(problem_.count, boundaries_.size());
-    is_sorted_ = division == nullptr || division->scratch_bytes > s_.max_scratch_bytes;
+      division_ = &plans_.division(problem_.count, boundaries_.size());
+    if (division_ != nullptr && division_->scratch_bytes > s_.max_scratch_bytes)
+      division_ = nullptr;
+    is_sorted_ = division_ == nullptr;
     if (is_sorted_)
       sort_input();
     else
-      partition(*division);
+      begins_ = division_->partition.count(queue_, division_operands(), boundaries_);
   }
-  void partition(const Division& division) {
-    begins_ = division.partition.run(queue_,
-                                     {operands_.keys_in, keys_, operands_.values_in, values_,
-                                      s_.scratch.of(division.scratch_bytes)},
-                                     boundaries_, extent_.begin_of_input());
+  [[nodiscard]] Operands division_operands() {
+    return {operands_.keys_in, keys_, operands_.values_in, values_,
+            s_.scratch.of(division_->scratch_bytes)};
+  }
+  // Divides the records by the boundaries, in other memory. Those of this rank's inner slices go
+  // to their places in the output, unless that is the input.
+  void divide() {
+    keys_out_ = problem_.keys_out ? operands_.keys_out
+                                  : s_.unwanted_keys.of(report_.part.count * key_bytes_);
+    if (division_ == nullptr) return;
+    BoundaryPartition::Apart apart{keys_out_, operands_.values_out, {}};
+    Numbers places;
+    if (!operands_.in_place() && division_->partition.reaches(report_.part.count)) {
+      places.assign(boundaries_.size() + 1, BoundaryPartition::nowhere);
+      for (const auto& slice : inner_slices_of(communicator_.rank())) {
+        stays_[slice.number] = true;
+        const std::uint64_t to = place_of(slice) + earlier_ranks_records(slice);
+        for (std::uint64_t b = slice.first_bucket; b < slice.end_bucket; ++b)
+          places[b] = to + begins_[b] - begins_[slice.first_bucket];
+      }
+      apart.places = places;
+    }
+    division_->partition.scatter(queue_, division_operands(), boundaries_, begins_,
+                                 extent_.begin_of_input(), apart);
   }
   // A sorted list is divided by any boundaries. Devices without kernels do it so, and lists with
   // more buckets than a partition has.
@@ -221,8 +261,10 @@ class DeviceSorter::Run {
   }
 
   void count_buckets() {
-    all_counts_.resize(borders_.buckets());
-    for (std::uint64_t b = 0; b < all_counts_.size(); ++b) all_counts_[b] = bucket_count(b);
+    Numbers mine(borders_.buckets());
+    for (std::uint64_t b = 0; b < mine.size(); ++b) mine[b] = bucket_count(b);
+    if (slices_ > 1 && counts_.empty()) counts_ = gather<std::uint64_t>(communicator_, mine);
+    all_counts_ = std::move(mine);
     communicator_.all_reduce(all_counts_, Reduction::sum);
     borders_.set_bucket_counts(all_counts_);
     report_.rounds += 1;
@@ -248,14 +290,17 @@ class DeviceSorter::Run {
   void sort_bucket(std::uint64_t bucket) {
     const std::uint64_t count = bucket_count(bucket);
     if (count < 2) return;
-    sort_in_place(elements(keys_, begins_[bucket], count, key_bytes_),
+    sort_in_place(search_queue(), early_turns_ > 0 ? s_.search_scratch : s_.scratch,
+                  elements(keys_, begins_[bucket], count, key_bytes_),
                   elements(values_, begins_[bucket], count, value_bytes_), count);
   }
-  const Plan& sort_in_place(const Memory& keys, const Memory& values, std::uint64_t count) {
+  void sort_in_place(Queue& queue, KeptMemory& scratch, const Memory& keys, const Memory& values,
+                     std::uint64_t count) {
     const Plan& plan = plans_.in_place(count);
-    plan.run(queue_, {keys, keys, values, values, s_.scratch.of(plan.scratch_bytes())});
-    return plan;
+    plan.run(queue, {keys, keys, values, values, scratch.of(plan.scratch_bytes())});
   }
+  // The search does not wait for the slices that are sorted.
+  [[nodiscard]] Queue& search_queue() { return early_turns_ > 0 ? *s_.link : queue_; }
   [[nodiscard]] std::vector<Key> regular_samples() {
     const auto& open = borders_.open_buckets();
     const std::uint64_t ranks = communicator_.size();
@@ -273,24 +318,27 @@ class DeviceSorter::Run {
                                                                     static_cast<double>(samples)));
     }
     std::vector<Key> samples;
-    for (const auto rank : plans_.steps().ranks_at(queue_, keys_, positions))
+    for (const auto rank : plans_.steps().ranks_at(search_queue(), keys_, positions))
       samples.push_back({{rank}});
     return samples;
   }
   // Finds where the buckets between the new boundaries begin. Each new boundary is inside a bucket
-  // that is sorted.
+  // that is sorted. (Others may not be there: divide() puts them into the output.)
   void divide_again() {
     const Numbers old = std::exchange(boundaries_, ranks_of_boundaries());
+    const Numbers old_begins = std::exchange(begins_, {0});
     std::vector<RankSearch> searches;
     for (const auto rank : boundaries_) {
-      const auto bucket = std::ranges::upper_bound(old, rank) - old.begin();
-      searches.push_back({rank, begins_[static_cast<std::size_t>(bucket)],
-                          begins_[static_cast<std::size_t>(bucket) + 1]});
+      const auto bucket =
+          static_cast<std::size_t>(std::ranges::upper_bound(old, rank) - old.begin());
+      begins_.push_back(old_begins[bucket]);
+      if (bucket == 0 || old[bucket - 1] != rank)
+        searches.push_back({rank, old_begins[bucket], old_begins[bucket + 1]});
     }
-    const auto places = plans_.steps().places(queue_, keys_, searches);
-    begins_.assign(boundaries_.size() + 2, 0);
-    std::ranges::copy(places, begins_.begin() + 1);
-    begins_.back() = problem_.count;
+    const auto places = plans_.steps().places(search_queue(), keys_, searches);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      begins_[bucket_of(searches[i].rank)] = places[i];
+    begins_.push_back(problem_.count);
   }
   void read_candidates() {
     std::vector<std::byte> keys;
@@ -298,7 +346,8 @@ class DeviceSorter::Run {
       const std::uint64_t count = bucket_count(b);
       keys.resize(count * key_bytes_);
       if (count != 0)
-        queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
+        search_queue().read(keys.data(), elements(keys_, begins_[b], count, key_bytes_),
+                            keys.size());
       first_candidate_.push_back(candidates_.size());
       switch (key_bytes_) {
         case 1:
@@ -327,6 +376,67 @@ class DeviceSorter::Run {
     }
   }
 
+  // A slice of a rank's part that is certainly inside of the part: whole buckets.
+  struct InnerSlice {
+    unsigned rank, number;
+    std::uint64_t first_bucket, end_bucket;
+  };
+  // Sets the inner slices of all ranks. They need no exact borders, so they are exchanged first:
+  // as many of each rank's as the rank with the fewest has. Where memory is bounded, none is,
+  // because the search would need scratch memory beside that of the sorts.
+  void find_inner_slices() {
+    const unsigned ranks = communicator_.size();
+    before_.resize(all_counts_.size() + 1);
+    std::inclusive_scan(all_counts_.begin(), all_counts_.end(), before_.begin() + 1);
+    std::size_t fewest = slices_;
+    for (unsigned rank = 0; rank < ranks; ++rank) {
+      inner_begins_.push_back(inner_.size());
+      const std::uint64_t begin = rank == 0 ? 0 : targets_[rank - 1];
+      const std::uint64_t end = rank + 1 == ranks ? extent_.total : targets_[rank];
+      for (unsigned slice = 0; slice < slices_; ++slice) {
+        const bool is_first = slice == 0, is_last = slice + 1 == slices_;
+        if ((is_first && rank != 0) || (is_last && rank + 1 != ranks)) continue;
+        const std::uint64_t first = is_first ? 0 : bucket_of(splitter(rank, slice - 1).word[0]);
+        const std::uint64_t next =
+            is_last ? all_counts_.size() : bucket_of(splitter(rank, slice).word[0]);
+        if (first <= next && before_[first] >= begin && before_[next] <= end)
+          inner_.push_back({rank, slice, first, next});
+      }
+      fewest = std::min(fewest, inner_.size() - inner_begins_.back());
+    }
+    inner_begins_.push_back(inner_.size());
+    if (!bounded_) early_turns_ = static_cast<unsigned>(fewest);
+  }
+  [[nodiscard]] std::span<const InnerSlice> inner_slices_of(unsigned rank) const {
+    if (inner_begins_.empty()) return {};
+    return std::span(inner_).subspan(inner_begins_[rank],
+                                     inner_begins_[rank + 1] - inner_begins_[rank]);
+  }
+  // The slice of `rank` that is exchanged in this turn: the inner ones first.
+  [[nodiscard]] unsigned slice_of_turn(unsigned rank, unsigned turn) const {
+    const auto inner = inner_slices_of(rank);
+    if (turn < inner.size()) return inner[turn].number;
+    auto other = static_cast<unsigned>(inner.size());
+    for (unsigned slice = 0;; ++slice)
+      if (std::ranges::find(inner, slice, &InnerSlice::number) == inner.end() && other++ == turn)
+        return slice;
+  }
+  // The number of a rank's records in an inner slice.
+  [[nodiscard]] std::uint64_t records_in(const InnerSlice& slice, unsigned rank) const {
+    const auto first = counts_.begin() + static_cast<std::ptrdiff_t>(rank * (before_.size() - 1));
+    return std::accumulate(first + static_cast<std::ptrdiff_t>(slice.first_bucket),
+                           first + static_cast<std::ptrdiff_t>(slice.end_bucket), std::uint64_t{0});
+  }
+  [[nodiscard]] std::uint64_t earlier_ranks_records(const InnerSlice& slice) const {
+    std::uint64_t count = 0;
+    for (unsigned rank = 0; rank < communicator_.rank(); ++rank) count += records_in(slice, rank);
+    return count;
+  }
+  // Where one of this rank's inner slices begins in the output.
+  [[nodiscard]] std::uint64_t place_of(const InnerSlice& slice) const {
+    return before_[slice.first_bucket] - report_.part.begin;
+  }
+
   // Returns the number of this rank's records in each slice of each rank's part.
   Numbers slice_counts() {
     Numbers counts;
@@ -335,7 +445,7 @@ class DeviceSorter::Run {
       for (unsigned slice = 0; slice < slices_; ++slice) {
         std::uint64_t end = cuts_[rank + 1];
         if (slice + 1 < slices_)
-          end = std::clamp(begin_of_rank(splitter(rank, slice).word[0]), at, end);
+          end = std::clamp(begins_[bucket_of(splitter(rank, slice).word[0])], at, end);
         counts.push_back(end - at);
         at = end;
       }
@@ -345,10 +455,10 @@ class DeviceSorter::Run {
   [[nodiscard]] const Key& splitter(std::uint64_t rank, unsigned slice) const {
     return splitters_[rank * (slices_ - 1) + slice];
   }
-  // Where the records begin whose rank is at least this boundary.
-  [[nodiscard]] std::uint64_t begin_of_rank(std::uint64_t boundary) const {
-    return begins_[static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
-                                            boundaries_.begin())];
+  // The first bucket whose records' ranks are at least this boundary.
+  [[nodiscard]] std::size_t bucket_of(std::uint64_t boundary) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
+                                    boundaries_.begin());
   }
   // Returns true if the buckets' boundaries show that `count` records from record `begin` of this
   // rank's sorted part on have the same key.
@@ -359,47 +469,82 @@ class DeviceSorter::Run {
     return begin + count <= end && borders_.has_one_value(bucket);
   }
 
-  [[nodiscard]] std::uint64_t received_records(const Numbers& received, unsigned slice) const {
-    std::uint64_t count = 0;
-    for (std::size_t r = 0; r < communicator_.size(); ++r) count += received[r * slices_ + slice];
-    return count;
-  }
-  void plan_slices(const Numbers& received) {
-    std::uint64_t scratch = 0, begin = 0, count = 0;
-    for (unsigned slice = 0; slice < slices_; ++slice, begin += count) {
-      count = received_records(received, slice);
-      if (count < 2 || has_one_key(begin, count)) continue;
-      const Plan& plan = plans_.in_place(count);
-      scratch = std::max(scratch, plan.scratch_bytes());
-      report_.local.algorithm = plan.algorithm().name;
-      report_.local.parameters = plan.parameters();
+  // What ranks exchange in one turn. Records of rank r: out[r] are sent to it, from record from[r]
+  // of the divided records on; in[r] are received. They all go to record `to` of the output.
+  struct Turn {
+    Numbers from{}, out{}, in{};
+    std::uint64_t to = 0;
+    bool stays = false;  // what this rank would send to itself is there already
+
+    [[nodiscard]] std::uint64_t received() const {
+      return std::accumulate(in.begin(), in.end(), std::uint64_t{0});
     }
-    (void)s_.scratch.of(scratch);
-    keys_out_ = problem_.keys_out ? operands_.keys_out
-                                  : s_.unwanted_keys.of(report_.part.count * key_bytes_);
-    queue_.finish();  // the exchanges have a queue of their own
+  };
+  [[nodiscard]] Turn early_turn(unsigned turn) const {
+    const auto& mine = inner_slices_of(communicator_.rank())[turn];
+    Turn t{.to = place_of(mine), .stays = stays_[mine.number]};
+    for (unsigned rank = 0; rank < communicator_.size(); ++rank) {
+      const auto& theirs = inner_slices_of(rank)[turn];
+      t.from.push_back(begins_[theirs.first_bucket]);
+      t.out.push_back(records_in(theirs, communicator_.rank()));
+      t.in.push_back(records_in(mine, rank));
+    }
+    return t;
+  }
+  [[nodiscard]] Turn late_turn(unsigned turn) const {
+    const unsigned mine = slice_of_turn(communicator_.rank(), turn);
+    Turn t{.stays = stays_[mine]};
+    for (unsigned rank = 0; rank < communicator_.size(); ++rank) {
+      const unsigned theirs = slice_of_turn(rank, turn);
+      const auto sent = sent_.begin() + rank * slices_, in = received_.begin() + rank * slices_;
+      t.from.push_back(std::accumulate(sent, sent + theirs, cuts_[rank]));
+      t.out.push_back(sent[theirs]);
+      t.in.push_back(in[mine]);
+      t.to = std::accumulate(in, in + mine, t.to);
+    }
+    return t;
   }
 
-  // Exchanges slice after slice. The device sorts each while the next one arrives.
-  void exchange_and_sort(const Numbers& sent, const Numbers& received) try {
-    Numbers from = cuts_;  // for each rank, where its next slice begins
-    std::uint64_t to = 0;
-    for (unsigned slice = 0; slice < slices_; ++slice) {
-      const std::uint64_t count = received_records(received, slice);
-      Stopwatch watch;
-      exchange_column(keys_, keys_out_, key_bytes_, from, to, sent, received, slice);
-      if (value_bytes_ != 0)
-        exchange_column(values_, operands_.values_out, value_bytes_, from, to, sent, received,
-                        slice);
-      report_.exchange_seconds += watch.lap();
-      if (count > 1 && !has_one_key(to, count)) {
-        sort_in_place(elements(keys_out_, to, count, key_bytes_),
-                      elements(operands_.values_out, to, count, value_bytes_), count);
-        queue_.flush();
-      }
-      for (std::size_t r = 0; r < communicator_.size(); ++r) from[r] += sent[r * slices_ + slice];
-      to += count;
-    }
+  // Scratch memory for all turns, so that it need not grow while slices are sorted. The slices that
+  // are still unknown may be a little longer than the inner ones.
+  void plan_inner_slices() {
+    if (early_turns_ == 0) return;
+    std::uint64_t scratch = 0;
+    for (unsigned turn = 0; turn < early_turns_; ++turn)
+      scratch = std::max(scratch, plan_slice(early_turn(turn)));
+    if (s_.scratch.bytes() < scratch) (void)s_.scratch.of(scratch + scratch / 16);
+  }
+  void plan_other_slices() {
+    std::uint64_t scratch = 0;
+    for (unsigned turn = early_turns_; turn < slices_; ++turn)
+      scratch = std::max(scratch, plan_slice(late_turn(turn)));
+    if (s_.scratch.bytes() < scratch) queue_.finish();  // slices may be sorted with it
+    (void)s_.scratch.of(scratch);
+  }
+  // Returns the bytes of scratch memory.
+  [[nodiscard]] std::uint64_t plan_slice(const Turn& turn) {
+    const std::uint64_t count = turn.received();
+    if (count < 2 || has_one_key(turn.to, count)) return 0;
+    const Plan& plan = plans_.in_place(count);
+    report_.local.algorithm = plan.algorithm().name;
+    report_.local.parameters = plan.parameters();
+    return plan.scratch_bytes();
+  }
+
+  // Exchanges a slice. The device sorts it while the next one arrives.
+  void exchange_and_sort(const Turn& turn) {
+    Stopwatch watch;
+    exchange(turn);
+    report_.exchange_seconds += watch.lap();
+    const std::uint64_t count = turn.received();
+    if (count < 2 || has_one_key(turn.to, count)) return;
+    sort_in_place(queue_, s_.scratch, elements(keys_out_, turn.to, count, key_bytes_),
+                  elements(operands_.values_out, turn.to, count, value_bytes_), count);
+    queue_.flush();
+  }
+  void exchange(const Turn& turn) try {
+    exchange_column(keys_, keys_out_, key_bytes_, turn);
+    if (value_bytes_ != 0) exchange_column(values_, operands_.values_out, value_bytes_, turn);
   } catch (...) {  // the transport may still access the memory
     end_of(queue_);
     end_of(*s_.copies);
@@ -412,21 +557,20 @@ class DeviceSorter::Run {
     queue.finish();
   } catch (const Error&) {  // the first error counts
   }
-  void exchange_column(const Memory& from, const Memory& to, unsigned bytes, const Numbers& begins,
-                       std::uint64_t first, const Numbers& sent, const Numbers& received,
-                       unsigned slice) {
+  void exchange_column(const Memory& from, const Memory& to, unsigned bytes, const Turn& turn) {
     std::vector<Memory> send, receive;
+    std::uint64_t place = turn.to;
     for (std::size_t r = 0; r < communicator_.size(); ++r) {
-      const std::uint64_t out = sent[r * slices_ + slice], in = received[r * slices_ + slice];
-      send.push_back(out == 0 ? Memory{} : elements(from, begins[r], out, bytes));
-      receive.push_back(in == 0 ? Memory{} : elements(to, first, in, bytes));
-      first += in;
+      const std::uint64_t out = turn.out[r], in = turn.in[r];
+      send.push_back(out == 0 ? Memory{} : elements(from, turn.from[r], out, bytes));
+      receive.push_back(in == 0 ? Memory{} : elements(to, place, in, bytes));
+      place += in;
       if (r != communicator_.rank()) report_.bytes_sent += out * bytes;
     }
     // What stays on the device is copied while the others' records arrive.
     Memory& stays = send[communicator_.rank()];
     Memory& copy = receive[communicator_.rank()];
-    if (stays.bytes != 0) s_.copies->copy(copy, stays, stays.bytes);
+    if (stays.bytes != 0 && !turn.stays) s_.copies->copy(copy, stays, stays.bytes);
     s_.copies->flush();
     stays = copy = {};
     communicator_.exchange_on_device(*s_.link, send, receive);
@@ -442,17 +586,27 @@ class DeviceSorter::Run {
   const Extent& extent_;
   const Numbers targets_;
   const unsigned key_bytes_, value_bytes_, slices_;
+  const bool bounded_;  // the memory
   Borders<Key> borders_;
   Random random_;
-  std::vector<Key> splitters_;  // slices_ - 1 for each rank's part
-  Memory keys_, values_;        // the records, divided
-  bool is_sorted_ = false;      // the records are even sorted
+  std::vector<Key> splitters_;          // slices_ - 1 for each rank's part
+  Memory keys_, values_;                // the records, divided
+  const Division* division_ = nullptr;  // none if the records are sorted instead
+  bool is_sorted_ = false;
   // The boundaries' ranks; where each bucket begins in keys_, and the end; the buckets' counts on
   // all ranks.
   Numbers boundaries_, begins_, all_counts_;
+  // At first, if there are slices: each rank's counts, and the sums of all ranks' counts before
+  // each bucket.
+  Numbers counts_, before_;
+  std::vector<InnerSlice> inner_;                         // by rank and number
+  Numbers inner_begins_;                                  // of each rank
+  std::vector<bool> stays_ = std::vector<bool>(slices_);  // of this rank's slices: Turn::stays
+  unsigned early_turns_ = 0;                              // turns before the borders are exact
   std::vector<Key> candidates_;
   Numbers first_candidate_;  // of each open bucket
   Numbers cuts_;             // where the records for each rank begin in keys_, and the end
+  Numbers sent_, received_;  // records in each slice of each rank; from each rank in each slice
   Memory keys_out_;
   Report report_;
 };
@@ -488,7 +642,7 @@ DeviceSorter::~DeviceSorter() = default;
 
 std::uint64_t DeviceSorter::memory_bytes() const {
   return state_->keys.bytes() + state_->values.bytes() + state_->scratch.bytes() +
-         state_->unwanted_keys.bytes() + state_->records.bytes();
+         state_->search_scratch.bytes() + state_->unwanted_keys.bytes() + state_->records.bytes();
 }
 
 Report DeviceSorter::sort_records(Queue& queue, const RecordProblem& problem,
@@ -525,6 +679,7 @@ Method bound_memory(State& s, const Problem& p, const DeviceOptions& options, st
   s.values.keep_at_most(values);
   s.unwanted_keys.keep_at_most(unwanted);
   s.scratch.keep_at_most(s.max_scratch_bytes);
+  s.search_scratch.keep_at_most(0);
   return method;
 }
 

@@ -155,28 +155,38 @@ INLINE u32 rank_by_ballots(sub_group_t sg, u32 bucket, u32* count) {
 
 // Writes record p of the sorted tile to the output.
 #if VALUE_BYTES
-#define STORE_VALUE(out, p) values_out[out] = tile_values[p];
+#define STORE_VALUE(array, out, p) array[out] = tile_values[p];
 #else
-#define STORE_VALUE(out, p)
+#define STORE_VALUE(array, out, p)
 #endif
-#define STORE_RECORD(p)                                       \
-  {                                                           \
-    const u64 out = (index_t)(to_out[tile_buckets[p]] + (p)); \
-    keys_out[out] = tile_keys[p];                             \
-    STORE_VALUE(out, p)                                       \
+#define STORE_RECORD(p)                              \
+  {                                                  \
+    const u32 bucket = tile_buckets[p];              \
+    const u64 out = (index_t)(to_out[bucket] + (p)); \
+    if (is_apart[bucket]) {                          \
+      keys_apart[out] = tile_keys[p];                \
+      STORE_VALUE(values_apart, out, p)              \
+    } else {                                         \
+      keys_out[out] = tile_keys[p];                  \
+      STORE_VALUE(values_out, out, p)                \
+    }                                                \
   }
 
-// `starts` are the scanned counts. With `values_are_positions`, the value of record i is
-// first_position + i.
+// `starts` are the scanned counts. places[b]: how much is added to the positions of bucket b;
+// places[RADIX + b]: 1 if its records go to keys_apart and values_apart. With
+// `values_are_positions`, the value of record i is first_position + i.
 KERNEL_RESIDENT(WG, RESIDENT)
 void partition_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                       GLOBAL const index_t* starts, GLOBAL const ukey_t* boundaries, u64 n,
-                       u64 part, u64 first_position, u32 used, u32 values_are_positions) {
+                       GLOBAL ukey_t* keys_apart, GLOBAL const value_t* values_in,
+                       GLOBAL value_t* values_out, GLOBAL value_t* values_apart,
+                       GLOBAL const index_t* starts, GLOBAL const index_t* places,
+                       GLOBAL const ukey_t* boundaries, u64 n, u64 part, u64 first_position,
+                       u32 used, u32 values_are_positions) {
   LOCAL_ARRAY(u32, ranks, SUB_GROUPS * RANK_WORDS);
   LOCAL_ARRAY(index_t, next, RADIX);    // position of the bucket's next record
   LOCAL_ARRAY(index_t, to_out, RADIX);  // position in the output - position in the sorted tile
   LOCAL_ARRAY(index_t, scratch, 2 * SCAN_WIDTH);
+  LOCAL_ARRAY(u8, is_apart, RADIX);
   BOUNDS_ARRAY(bounds);
   LOCAL_ARRAY(ukey_t, tile_keys, TILE);
   LOCAL_ARRAY(u8, tile_buckets, TILE);  // finding a bucket again is slower
@@ -189,7 +199,10 @@ void partition_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   const u64 part_begin = group_id() * part;
   const u64 part_end = part_begin + part < n ? part_begin + part : n;
 
-  for (u32 b = t; b < RADIX; b += WG) next[b] = starts[(u64)b * group_count() + group_id()];
+  for (u32 b = t; b < RADIX; b += WG) {
+    next[b] = starts[(u64)b * group_count() + group_id()] + places[b];
+    is_apart[b] = (u8)places[RADIX + b];
+  }
   load_bounds(boundaries, used, bounds);
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) ranks[i] = 0;
   barrier_local();

@@ -56,6 +56,7 @@ BoundaryPartition::BoundaryPartition(const Problem& problem, const Capabilities&
   groups_ = ceil_div(problem.count, std::max<std::uint64_t>(part_, 1));
   counts_ = layout.add(buckets() * groups_ * kernels::index_bytes(problem.count));
   boundaries_ = layout.add(buckets() * info(problem.key).bytes);
+  places_ = layout.add(2 * buckets() * kernels::index_bytes(problem.count));
   scan_ = Scan(buckets() * groups_, device.compute_units, problem.count, device, layout);
 }
 
@@ -68,7 +69,7 @@ void BoundaryPartition::choose_items(const Capabilities& device) {
   const std::uint64_t index = kernels::index_bytes(problem_.count), key = info(problem_.key).bytes;
   const bool emulated = device.sub_group_words == SubGroupWords::emulated;
   const std::uint64_t fixed = kernels::rank_bytes(device, work_group_, buckets() + 1) +
-                              2 * buckets() * index + buckets() * key +
+                              buckets() * (2 * index + key + 1) +
                               2 * std::min<std::uint64_t>(work_group_, buckets()) * index +
                               (emulated ? 4 * work_group_ : 0) + 64;
   const std::uint64_t of_item = (record + 1) * work_group_;  // and its bucket
@@ -94,37 +95,34 @@ void BoundaryPartition::build(Device& device, const Capabilities& capabilities) 
   scan_.build(device, capabilities);
 }
 
-std::vector<std::uint64_t> BoundaryPartition::run(Queue& queue, const Operands& o,
-                                                  std::span<const std::uint64_t> boundaries,
-                                                  std::uint64_t first_position) const {
-  // No key has a rank beyond the type's largest number.
-  const unsigned key = info(problem_.key).bytes;
-  const std::uint64_t largest = ~std::uint64_t{0} >> (64 - 8 * key);
-  const auto used = static_cast<std::uint32_t>(std::ranges::upper_bound(boundaries, largest) -
-                                               boundaries.begin());
-  std::vector<std::byte> table(std::max<std::size_t>(used, 1) * key);
-  for (std::uint32_t b = 0; b < used; ++b)  // hosts are little-endian
-    std::memcpy(table.data() + std::size_t{b} * key, &boundaries[b], key);
-  queue.write(boundaries_.in(o), table.data(), table.size());
+// No key has a rank beyond the type's largest number, so boundaries beyond it divide nothing.
+std::uint32_t BoundaryPartition::used(std::span<const std::uint64_t> boundaries) const {
+  const std::uint64_t largest = ~std::uint64_t{0} >> (64 - 8 * info(problem_.key).bytes);
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(boundaries, largest) -
+                                    boundaries.begin());
+}
 
-  const Arg count[] = {
+void BoundaryPartition::write_numbers(Queue& queue, const Memory& to,
+                                      std::span<const std::uint64_t> numbers,
+                                      unsigned bytes) const {
+  std::vector<std::byte> packed(numbers.size() * bytes);
+  for (std::size_t i = 0; i < numbers.size(); ++i)  // hosts are little-endian
+    std::memcpy(packed.data() + i * bytes, &numbers[i], bytes);
+  queue.write(to, packed.data(), packed.size());
+}
+
+std::vector<std::uint64_t> BoundaryPartition::count(
+    Queue& queue, const Operands& o, std::span<const std::uint64_t> boundaries) const {
+  const std::uint32_t used = this->used(boundaries);
+  const std::uint64_t none[] = {0};
+  write_numbers(queue, boundaries_.in(o),
+                used == 0 ? std::span<const std::uint64_t>(none) : boundaries.first(used),
+                info(problem_.key).bytes);
+  const Arg args[] = {
       {"keys", o.keys_in},   {"counts", counts_.in(o)}, {"boundaries", boundaries_.in(o)},
       {"n", problem_.count}, {"part", part_},           {"used", std::max(used, 1u)}};
-  queue.launch({*count_, groups_, work_group_, count, "histogram"});
+  queue.launch({*count_, groups_, work_group_, args, "histogram"});
   scan_.enqueue(queue, o, counts_.in(o));
-  const bool positions = problem_.payload == Payload::positions;
-  const Arg scatter[] = {{"keys_in", o.keys_in},
-                         {"keys_out", o.keys_out},
-                         {"values_in", o.values_in},
-                         {"values_out", o.values_out},
-                         {"starts", counts_.in(o)},
-                         {"boundaries", boundaries_.in(o)},
-                         {"n", problem_.count},
-                         {"part", part_},
-                         {"first_position", first_position},
-                         {"used", std::max(used, 1u)},
-                         {"values_are_positions", positions ? 1u : 0u}};
-  queue.launch({*scatter_, groups_, work_group_, scatter, "partition"});
 
   // A bucket begins where its first work-group's records do.
   const unsigned index = kernels::index_bytes(problem_.count);
@@ -136,6 +134,41 @@ std::vector<std::uint64_t> BoundaryPartition::run(Queue& queue, const Operands& 
     std::memcpy(&begins[b], starts.data() + b * groups_ * index, index);
   }
   return begins;
+}
+
+bool BoundaryPartition::reaches(std::uint64_t records) const {
+  return kernels::index_bytes(records) <= kernels::index_bytes(problem_.count);
+}
+
+void BoundaryPartition::scatter(Queue& queue, const Operands& o,
+                                std::span<const std::uint64_t> boundaries,
+                                std::span<const std::uint64_t> begins, std::uint64_t first_position,
+                                const Apart& apart) const {
+  const std::uint32_t used = this->used(boundaries);
+  // For each bucket, how far from its place it goes, and then whether it goes apart.
+  std::vector<std::uint64_t> places(2 * buckets());
+  for (std::uint64_t b = 0; b < apart.places.size() && b <= used; ++b) {
+    if (apart.places[b] == nowhere) continue;
+    places[b] = apart.places[b] - begins[b];
+    places[buckets() + b] = 1;
+  }
+  write_numbers(queue, places_.in(o), places, kernels::index_bytes(problem_.count));
+  const bool positions = problem_.payload == Payload::positions;
+  const Arg args[] = {{"keys_in", o.keys_in},
+                      {"keys_out", o.keys_out},
+                      {"keys_apart", apart.keys ? apart.keys : o.keys_out},
+                      {"values_in", o.values_in},
+                      {"values_out", o.values_out},
+                      {"values_apart", apart.values ? apart.values : o.values_out},
+                      {"starts", counts_.in(o)},
+                      {"places", places_.in(o)},
+                      {"boundaries", boundaries_.in(o)},
+                      {"n", problem_.count},
+                      {"part", part_},
+                      {"first_position", first_position},
+                      {"used", std::max(used, 1u)},
+                      {"values_are_positions", positions ? 1u : 0u}};
+  queue.launch({*scatter_, groups_, work_group_, args, "partition"});
 }
 
 }  // namespace sortium

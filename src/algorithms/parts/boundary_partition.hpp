@@ -24,21 +24,40 @@ class BoundaryPartition {
                     ScratchLayout& layout);
   void build(Device& device, const Capabilities& capabilities);
 
-  // Partitions out of place. Bucket b has the records with b boundaries at or before their rank
-  // (KeyRank); `boundaries` ascend. The value of record i is first_position + i if the payload is
-  // positions. Waits. Returns where each bucket begins, and the end of the last one.
-  [[nodiscard]] std::vector<std::uint64_t> run(Queue& queue, const Operands& operands,
-                                               std::span<const std::uint64_t> boundaries,
-                                               std::uint64_t first_position) const;
+  // Counts the records of each bucket. Bucket b has the records with b boundaries at or before
+  // their rank (KeyRank); `boundaries` ascend. Waits. Returns where each bucket begins, and the end
+  // of the last one.
+  [[nodiscard]] std::vector<std::uint64_t> count(Queue& queue, const Operands& operands,
+                                                 std::span<const std::uint64_t> boundaries) const;
+
+  // Where some buckets go instead. Bucket b goes to record places[b] of these arrays and the next
+  // ones, or stays with the others if that is `nowhere`.
+  struct Apart {
+    Memory keys, values;
+    std::span<const std::uint64_t> places;
+  };
+  static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+  // True if buckets may go to an array of so many records.
+  [[nodiscard]] bool reaches(std::uint64_t records) const;
+
+  // Writes the buckets, out of place. count() comes first, with the same operands and boundaries;
+  // `begins` is its result. The value of record i is first_position + i if the payload is
+  // positions. Does not wait.
+  void scatter(Queue& queue, const Operands& operands, std::span<const std::uint64_t> boundaries,
+               std::span<const std::uint64_t> begins, std::uint64_t first_position,
+               const Apart& apart = {}) const;
 
  private:
   void choose_items(const Capabilities& device);
   [[nodiscard]] std::uint64_t buckets() const { return std::uint64_t{1} << digit_bits_; }
+  [[nodiscard]] std::uint32_t used(std::span<const std::uint64_t> boundaries) const;
+  void write_numbers(Queue& queue, const Memory& to, std::span<const std::uint64_t> numbers,
+                     unsigned bytes) const;
 
   Problem problem_;
   unsigned digit_bits_, work_group_ = 0, items_ = 0, resident_ = 0;
   std::uint64_t part_ = 0, groups_ = 0;  // records of a work-group's part; number of work-groups
-  ScratchLayout::Slice counts_, boundaries_;
+  ScratchLayout::Slice counts_, boundaries_, places_;
   Scan scan_;
   std::shared_ptr<Module> module_;
   std::unique_ptr<Kernel> count_, scatter_;
