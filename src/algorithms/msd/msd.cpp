@@ -198,7 +198,6 @@ class MsdSorter final : public Sorter {
         kernels::build(device, capabilities, sources, shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel(cells ? "msd_local_or_cells" : "msd_local");
     if (equalizes) sort_local_equalized_ = local_module_->kernel("msd_local_equalized");
-    if (shape_.stretch.alone) sort_local_stretched_ = local_module_->kernel("msd_local_stretched");
     if (shape_.map.cells == 0) return;
     local_mapped_module_ = kernels::build(device, capabilities,
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
@@ -461,7 +460,6 @@ class MsdSorter final : public Sorter {
                                   {"aside_keys", passes_.buffers().pass(0, o).keys_out},
                                   {"has_gap", std::uint32_t{two_digits}}});
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
-    if (shape_.stretch.alone) sort_stretched_buckets(queue, o, partitioned);
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);
     if (shape_.equalizer.possible()) sort_equalized_buckets(queue, o);
   }
@@ -476,17 +474,6 @@ class MsdSorter final : public Sorter {
                     {"own", equalized_buckets_of_group}});
     const auto groups = ceil_div(shape_.equalizer.buckets(), equalized_buckets_of_group);
     queue.launch({*sort_local_equalized_, groups, shape_.local.work_group, args, "local"});
-  }
-
-  void sort_stretched_buckets(Queue& queue, const Operands& o,
-                              const PingPong::Pass& partitioned) const {
-    const auto args = local_args(o, partitioned,
-                                 {{"low_bits", bucket_bit() - problem_.begin_bit},
-                                  {"shift", shape_.local.bin_shift},
-                                  {"stretched_by", stretch(o)},
-                                  {"buckets", shape_.buckets()}});
-    queue.launch(
-        {*sort_local_stretched_, shape_.stretch.groups, shape_.local.work_group, args, "local"});
   }
 
   // Launches as many work-groups as run concurrently. Each sorts several groups of mapped buckets.
@@ -521,7 +508,7 @@ class MsdSorter final : public Sorter {
   std::shared_ptr<Module> count_module_, partition_module_, partition_mapped_module_, local_module_,
       local_mapped_module_;
   std::unique_ptr<Kernel> start_, count_, partition_, partition_mapped_, sort_local_,
-      sort_local_stretched_, sort_local_equalized_, sort_local_mapped_;
+      sort_local_equalized_, sort_local_mapped_;
 };
 
 class Msd final : public Algorithm {

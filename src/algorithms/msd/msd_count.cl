@@ -291,11 +291,9 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
   }
   barrier_local();
 #if EQUALIZES
-  const u32 buckets = mapped == STRETCHED ? STRETCHED_BUCKETS
-                      : mapped            ? EQUALIZED_BUCKETS
-                                          : BUCKETS;
+  const u32 buckets = mapped == STRETCHED || !mapped ? BUCKETS : EQUALIZED_BUCKETS;
 #else
-  const u32 buckets = mapped == STRETCHED ? STRETCHED_BUCKETS : mapped ? MAP_BUCKETS : BUCKETS;
+  const u32 buckets = mapped == STRETCHED || !mapped ? BUCKETS : MAP_BUCKETS;
 #endif
   for (u32 b = t; b < buckets; b += WG) {
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
@@ -482,13 +480,6 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     barrier_all();  // all have read the counts
     write_origins(mine, v.cells, counts);
     if (t == 0) *skewed = crowded ? 1 : VERDICT_MAPPED;
-    return;
-  }
-#endif
-#if STRETCHES
-  if (v.stretched) {
-    if (start_buckets(mine, sg, counts, starts, n, capacity, STRETCHED_BUCKETS, 0) && t == 0)
-      global_add(skewed, 1u);
     return;
   }
 #endif

@@ -154,8 +154,7 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
                           1.0);
   // Uniform keys, as above, or less than the buckets allow: the largest bucket of a smooth curve is
   // as full as its range.
-  limits.stretch_coarse = std::max(
-      limits.coarse, clamped(stretch_fill * (1 << shape.stretch.more) * most_of_range, 1.0));
+  limits.stretch_coarse = std::max(limits.coarse, clamped(stretch_fill * most_of_range, 1.0));
   const double buckets_of_lead =
       std::ldexp(1.0, static_cast<int>(shape.bits) - static_cast<int>(shape.spread_bits));
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);

@@ -17,7 +17,6 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
 PARAMETER(CELLS)        // not 0: msd_local_or_cells (msd_cell_sort.cl) takes the place of msd_local
-PARAMETER(STRETCHES_ALONE)  // 1: msd_local_stretched sorts stretched keys, which have more buckets
 
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
@@ -252,8 +251,7 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   begin_bit, low_bits   the open bits of a key: low_bits bits from begin_bit upwards
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
-//   stretched_by          in, STRETCHES: a stretch_t (stretch.cl). With STRETCHES_ALONE, msd_local
-//                         returns at once if it says that keys are stretched
+//   stretched_by          in, STRETCHES: a stretch_t (stretch.cl)
 //   aside                 in, SETS_ASIDE: see msd_set_aside.cl
 //   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
@@ -274,7 +272,7 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #else
   const u32 stretched = 0;
 #endif
-  if (is_off || (stretched && STRETCHES_ALONE)) return;
+  if (is_off) return;
 #if SETS_ASIDE
   const aside_head_t head = load_aside(aside);
   if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
@@ -285,31 +283,6 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,
-              begin_bit, low_bits, shift, STRETCHES_ALONE ? 0 : stretched, stretched_by);
-}
-#endif
-
-#if STRETCHES_ALONE
-// Sorts buckets of stretched keys, and turns these into keys. The parameters are those of
-// msd_local; `buckets` is the number of buckets without stretching. As many work-groups as run
-// concurrently.
-KERNEL_RESIDENT(WG, RESIDENT)
-void msd_local_stretched(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                         GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
-                         GLOBAL const u32* starts, GLOBAL const u32* skewed, u32 low_bits,
-                         u32 shift, GLOBAL const u32* stretched_by, u32 buckets) {
-  SUB_GROUP(WG);
-  LOCAL_STRUCT(msd_local_memory_t, mine);
-  stretch_t stretch;
-  load_stretch(stretched_by, &stretch);
-  if (*skewed != 0 || !stretch.is) return;
-  for (u32 b = group_id(); b < buckets << stretch.more; b += group_count()) {
-    const u64 begin = starts[b];
-    const u32 count = (u32)(starts[b + 1] - begin);
-    if (count == 0) continue;
-    sort_bucket(mine, sg, begin, begin, count, keys_in, keys_out, values_in, values_out, 0, 0,
-                low_bits - stretch.more, shift - stretch.more, 1, stretched_by);
-    barrier_all();  // the next bucket uses the same local memory
-  }
+              begin_bit, low_bits, shift, stretched, stretched_by);
 }
 #endif

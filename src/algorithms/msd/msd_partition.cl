@@ -567,7 +567,7 @@ INLINE u32 partition_tiles(LOCAL msd_partition_memory_t* mine, sub_group_t sg, p
 //   map       in, MAP_CELLS: from msd_count
 //   entries   in, EQUALIZES: from msd_count, with their head (equalize.cl)
 //   spread    in, SPREAD_BITS: the table of spread orders
-//   stretch   in, STRETCHES: from msd_count (stretch.cl). The last digit then has `more` bits more
+//   stretch   in, STRETCHES: from msd_count (stretch.cl)
 //   aside     null, or the memory described in msd_set_aside.cl. If the list has keys to set aside,
 //             only the launch with SETS_ASIDE does something, else only the one without. The second
 //             pass leaves the places of these keys in the output free
@@ -598,8 +598,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
   copy_map(&mine->map, map, WG);
 #endif
 #if STRETCHES
-  stretch_t stretch_of_keys;
-  load_stretch(stretch, &stretch_of_keys);
+  const u32 is_stretched = stretch[0];  // stretch_t::is
 #endif
   const u32 t = local_id();
   u32 turn = 0, tiles = 0;
@@ -611,13 +610,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
     p.start_shift = pass + 1 == passes ? 0 : widths >> 8 & 255;
 #if STRETCHES
     p.stretch = stretch;
-    p.is_stretched = stretch_of_keys.is;
-    if (pass + 1 == passes) {
-      p.shift -= stretch_of_keys.more;
-      p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;
-    } else {
-      p.start_shift += stretch_of_keys.more;
-    }
+    p.is_stretched = is_stretched;
 #endif
     p.from = pass == 0 ? keys_in : keys_a;
     p.to = pass == 0 ? keys_a : keys_b;

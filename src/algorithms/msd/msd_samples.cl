@@ -20,14 +20,12 @@ PARAMETER(TIES_MATTER)  // 1: mapped keys that tie but have different bits need 
 PARAMETER(ITEM_BITS)    // not 0: mapped keys are sorted by items of this many bits, which hold the
                         // distance from a bucket's first order and the position in the bucket
 PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
-PARAMETER(STRETCH_MORE)   // with STRETCHES: stretch_t::more, if keys are stretched
-PARAMETER(STRETCH_MOST)   // with STRETCHES: the largest stretch_t::up
+PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
 PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort
 
 #define MAPS (MAP_CELLS != 0)
-#define STRETCHED_BUCKETS ((u32)BUCKETS << STRETCH_MORE)
 
 // COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)

@@ -419,27 +419,16 @@ Equalizer choose_equalizer(const Problem& p, const Capabilities& device, const P
 }
 
 // Chooses how keys in a narrow range are stretched.
-Stretch choose_stretch(const Problem& p, const Capabilities& device, const Shape& shape) {
+Stretch choose_stretch(const Problem& p, const Shape& shape) {
   Stretch stretch;
   if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
       partition_sorts(p, shape) || shape.local.work_group == 0)
     return stretch;
-  // The width of a range of 64-bit keys is a power of two, up to twice what the keys need. One more
-  // bit of a bucket's number makes up for that.
+  // The bits of a bucket's keys that differ must choose among all bins.
   const auto bin_bits = static_cast<unsigned>(std::bit_width(shape.local.bins() - 1));
   const unsigned low_bits = key_bits(p) - shape.bits;
-  const unsigned high_shift = shape.local.bin_shift >= 32 ? 33 : 1;
-  const bool has_more = info(p.key).bytes == 8 && shape.bits > digit_bits &&
-                        shape.bits < most_leading_bits && low_bits > bin_bits &&
-                        shape.local.bin_shift >= high_shift;
-  stretch.more = has_more ? 1 : 0;
-  // The bits of a bucket's keys that differ must choose among all bins.
-  if (low_bits < bin_bits + stretch.more) return {};
-  stretch.most = low_bits - stretch.more - bin_bits;
-  stretch.possible = stretch.most + stretch.more != 0;
-  stretch.alone = stretch.more != 0;
-  stretch.groups = std::min<std::uint64_t>(
-      shape.buckets(), std::uint64_t{device.compute_units} * shape.local.resident);
+  stretch.most = low_bits > bin_bits ? low_bits - bin_bits : 0;
+  stretch.possible = stretch.most != 0;
   return stretch;
 }
 
@@ -551,7 +540,7 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
       shape.local = local_sort(problem, device, shape.bits, least_spread_spare);
   }
   if (problem.count > stretched_from || given.has("sample"))
-    shape.stretch = choose_stretch(problem, device, shape);
+    shape.stretch = choose_stretch(problem, shape);
   shape.equalizer = choose_equalizer(problem, device, given, shape);
   if (shape.equalizer.possible())
     shape.equalized_keys = key_partition(problem, device, shape, false, false, true);

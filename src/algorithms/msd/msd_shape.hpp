@@ -140,10 +140,7 @@ struct SampleLimits {
 // How keys in a narrow range are stretched (stretch.cl).
 struct Stretch {
   bool possible = false;
-  unsigned more = 0;         // additional bits of a bucket's number
-  unsigned most = 0;         // log2 of the largest scale
-  bool alone = false;        // the local sort of stretched keys is a launch of its own
-  std::uint64_t groups = 0;  // work-groups of that launch
+  unsigned most = 0;  // log2 of the largest scale
 
   static constexpr std::uint64_t bytes = 32;  // of a stretch_t in global memory
 };
@@ -167,11 +164,9 @@ struct Shape {
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
   // own.
   [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }
-  // The largest of the numbers of buckets: by leading bits, of stretched keys, of equalized keys
-  // and with a map.
+  // The largest of the numbers of buckets: by leading bits, of equalized keys and with a map.
   [[nodiscard]] std::uint32_t most_buckets() const {
-    return std::max(
-        {buckets() << stretch.more, equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
+    return std::max({buckets(), equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
   }
   // Bytes of the memory `cells` of msd_cell_sort.cl: CELL_STATE words and the counts of the cells.
   [[nodiscard]] std::uint64_t cell_bytes() const {

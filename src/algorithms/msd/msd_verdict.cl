@@ -4,46 +4,32 @@
 
 #if STRETCHES
 // ---- Stretched keys ----
-// choose_stretch sets *s for keys whose sampled orders are from `least` to `largest`. It returns 0
-// if this attempt would not spread them better than their leading bits do.
-#if KEY_BITS == 64
-#define STRETCH_ATTEMPTS 2u
-// The first range has the width of a power of two and is a 32nd wider than the samples' or more.
-// The second one is the block of 2^k orders that begins at a multiple of 2^k and has all samples,
-// so keys beyond the samples may be outside it.
-INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
-  const ukey_t all = (ukey_t) ~(ukey_t)0, apart = (ukey_t)(least ^ largest) | 1,
-               span = largest - least;
-  u32 width = highest_bit(attempt != 0 ? apart : (ukey_t)(span | 1)) + 1;
-  if (attempt == 0 && width < KEY_BITS && (ukey_t)((all >> (KEY_BITS - width)) - span) <= span / 32)
-    ++width;
-  s->up = min(KEY_BITS - width, (u32)STRETCH_MOST);
-  s->last = all >> s->up;
-  if (attempt != 0)
-    s->least = least & (ukey_t)~s->last;
-  else
-    s->least =
-        min((ukey_t)(least - min((ukey_t)((s->last - span) / 2), least)), (ukey_t)(all - s->last));
-  return s->up != 0 || (STRETCH_MORE != 0 && attempt == 0);
-}
-#else
-#define STRETCH_ATTEMPTS 1u
-// The range is a 64th wider than the samples' at both ends, and at least so wide that the scale is
-// at most 2^STRETCH_MOST.
-INLINE u32 choose_stretch(ukey_t least, ukey_t largest, u32 attempt, stretch_t* s) {
-  const u32 all = ~0u, margin = (largest - least) / 64 + 1, narrowest = all >> STRETCH_MOST;
+// Sets *s for keys whose sampled orders are from `least` to `largest`. The range is a 64th wider
+// than the samples' at both ends, and at least so wide that the scale is at most 2^STRETCH_MOST.
+// Returns 0 if that would not spread keys better than their leading bits do.
+INLINE u32 choose_stretch(ukey_t least, ukey_t largest, stretch_t* s) {
+  const ukey_t all = (ukey_t) ~(ukey_t)0, margin = (largest - least) / 64 + 1,
+               narrowest = all >> STRETCH_MOST;
+  s->is = 1;
   s->least = least - min(margin, least);
-  s->last = max(largest + min(margin, all - largest) - s->least, narrowest);
-  s->least = min(s->least, all - s->last);
+  s->last = max(largest + min(margin, (ukey_t)(all - largest)) - s->least, narrowest);
+  s->least = min(s->least, (ukey_t)(all - s->last));
+#if KEY_BITS == 64
+  s->up = 63 - highest_bit(s->last);
+  // width << up is 2^63 to 2^64; `rest` is what is missing to 2^64.
+  const u64 filled = (s->last + 1) << s->up, rest = 0 - filled;
+  s->part = (u32)min((rest >> 1) / ((filled >> 33) + 1), (u64)0xffffffff);
+  s->inverse = (u32)(~(u64)0 / (((u64)1 << 32) + s->part));
+#else
   const u64 scale = ~(u64)0 / ((u64)s->last + 1);
   s->times = (u32)(scale >> 32);
   s->part = (u32)scale;
+#endif
   return s->last <= all - all / 16;  // a wider range would fill buckets by 6 % less, or nothing
 }
-#endif
 
 INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
-  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(STRETCHED_BUCKETS)));
+  return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(BUCKETS)));
 }
 
 // Returns 1 if the samples spread over the buckets of stretched keys, and sets *stretch. Contains
@@ -57,22 +43,14 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
     largest = max(largest, key_order(sample[i]));
   }
   find_edges(mine->edges, &least, &largest);
-  for (u32 attempt = 0; attempt < STRETCH_ATTEMPTS; ++attempt) {
-    stretch_t s;
-    s.is = 1;
-    s.more = STRETCH_MORE;
-    if (!choose_stretch(least, largest, attempt, &s)) continue;
-    u32 bucket[SAMPLES];
-    UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(s, sample[i]);
-    if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) != 0) continue;
-    UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(STRETCHED_BUCKETS / COARSE);
-    if (count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse, 1) != 0) continue;
-    *stretch = s;
-    return 1;
-  }
-  return 0;
+  if (!choose_stretch(least, largest, stretch)) return 0;
+  u32 bucket[SAMPLES];
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(*stretch, sample[i]);
+  if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) != 0) return 0;
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
+  return count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse, 1) == 0;
 }
 #endif
 
@@ -152,7 +130,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   verdict_t v;
   v.skewed = v.mapped = v.ties = 0;
 #if STRETCHES
-  v.stretched = v.stretch.is = v.stretch.more = 0;
+  v.stretched = v.stretch.is = 0;
 #endif
 #if EQUALIZES
   v.equalized = 0;

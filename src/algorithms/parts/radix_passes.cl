@@ -379,8 +379,7 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //   map           in, MAP_CELLS: see key_map.cl
 //   entries       in, EQUALIZES: the entries and their head (equalize.cl)
 //   spread        SPREAD_BITS: the table of spread orders
-//   stretch       in, STRETCHES (with SEGMENTED): how keys are stretched (stretch.cl). Then the
-//                 last digit has `more` bits more
+//   stretch       in, STRETCHES (with SEGMENTED): how keys are stretched (stretch.cl)
 //   gate          null, or a word: the launch does nothing unless gate_least <= *gate <= gate_most
 //   list          in, LISTED: the parts of keys_b and values_b to sort, each in its place. They
 //                 have at most half of the records. keys_a and values_a are work space
@@ -409,8 +408,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     mine->entries[i] = entries[EQUALIZER_HEAD + i];
 #endif
 #if STRETCHES
-  stretch_t stretch_of_keys;
-  load_stretch(stretch, &stretch_of_keys);
+  const u32 is_stretched = stretch[0];  // stretch_t::is
 #endif
   const u32 t = local_id();
   u32 turn = 0;  // number of tickets that this work-group has taken
@@ -493,11 +491,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
       p.spread = spread;
 #if STRETCHES
       p.stretch = stretch;
-      p.is_stretched = stretch_of_keys.is;
-      if (p.last) {
-        p.shift -= stretch_of_keys.more;
-        p.mask = ((p.mask + 1) << stretch_of_keys.more) - 1;
-      }
+      p.is_stretched = is_stretched;
 #endif
       p.n = n;
       p.segments = 1;
@@ -510,9 +504,6 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
       p.digits = p.mask + 1;
       p.segments = pass == 0 ? 1 : 1u << ((u32)widths & 255);
       p.start_shift = p.last ? 0 : (u32)(widths >> 8) & 255;
-#if STRETCHES
-      p.start_shift += p.last ? 0 : stretch_of_keys.more;
-#endif
       tiles = find_segments(mine, starts, p);
 #else
       // Find where each digit begins, while other work-groups still write tiles of the previous
