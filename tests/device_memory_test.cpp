@@ -357,7 +357,7 @@ class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
                   {.keys_in = in->memory(),
                    .keys_out = keys_out->memory(),
                    .values_out = positions->memory()},
-                  {.slices = 2});
+                  {.slices = 3});
     } catch (...) {
       EXPECT_TRUE(is_as_it_was());
       throw;

@@ -68,6 +68,13 @@ class SORTIUM_API Communicator {
   virtual void exchange_on_device(Queue& queue, std::span<const Memory> send,
                                   std::span<const Memory> receive);
 
+  // The two halves of exchange_on_device(): other members may be called between them. start_…()
+  // needs memory that no command writes any more; several exchanges may be started on a queue.
+  // finish_…() returns when all of them have ended. These implementations exchange at the start.
+  virtual void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
+                                        std::span<const Memory> receive);
+  virtual void finish_exchanges_on_device(Queue& queue);
+
   // True if kernels run at their full speed during exchange_on_device(). Then a DeviceSorter sorts
   // some records while others arrive. All ranks return the same.
   [[nodiscard]] virtual bool exchanges_beside_kernels() const { return false; }

@@ -1,6 +1,6 @@
 // Sorts device memory that is divided among ranks: partitions by boundaries of buckets, makes the
 // borders between ranks exact, exchanges slices, and sorts each slice while the next one arrives.
-// Slices that contain no border are exchanged before the borders are exact.
+// The first slice, which contains no border, is exchanged while the borders are made exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,16 +75,14 @@ struct DeviceSorter::State {
         keys(*device),
         values(*device),
         scratch(*device),
-        search_scratch(*device),
         unwanted_keys(*device) {}
 
   Communicator& communicator;
   std::shared_ptr<Device> device;
-  std::unique_ptr<Queue> link;    // the queue of exchanges, and of the search between them
+  std::unique_ptr<Queue> link;    // the exchanges' queue
   std::unique_ptr<Queue> copies;  // copies what stays on the device
   KeptMemory keys, values;        // the partitioned records
   KeptMemory scratch;
-  KeptMemory search_scratch;  // of a search while slices are sorted
   std::uint64_t max_scratch_bytes = ~std::uint64_t{0};
   KeptMemory unwanted_keys;  // the part's keys, if the problem does not write them
   RecordMemory records;
@@ -107,8 +105,7 @@ class DeviceSorter::Run {
         targets_(extent.targets(options.balance)),
         key_bytes_(info(problem.key).bytes),
         value_bytes_(problem.payload == Payload::none ? 0 : problem.value_bytes),
-        slices_(slices_of(options, extent.total, key_bytes_ + value_bytes_, communicator_)),
-        bounded_(options.max_bytes != 0),
+        slices_(slices_of(options, extent.total, key_bytes_, value_bytes_, communicator_)),
         borders_(targets_, extent.total),
         random_(communicator_.rank()) {
     report_.part = extent.part(options.balance);
@@ -118,47 +115,50 @@ class DeviceSorter::Run {
   Report run() {
     Stopwatch watch;
     choose_boundaries();
-    together(communicator_, bytes(), [&] { count(); });
+    on_all([&] { count(); });
     count_buckets();
     if (slices_ > 1) find_inner_slices();
-    together(communicator_, bytes(), [&] {
+    on_all([&] {
       divide();
       queue_.finish();  // the exchanges have a queue of their own
-      plan_inner_slices();
     });
-    report_.partition_seconds = watch.lap();
+    if (starts_early_) start_exchange(first_turn());
     try {
-      for (unsigned turn = 0; turn < early_turns_; ++turn) exchange_and_sort(early_turn(turn));
-      report_.sort_seconds = watch.lap() - report_.exchange_seconds;
       if (!borders_.exact()) decide();
       cuts_ = cuts_of<Key>(communicator_, borders_, candidates_, first_candidate_, begins_);
       sent_ = slice_counts();
       received_ = exchange_numbers(communicator_, sent_);
-      report_.partition_seconds += watch.lap();
-      together(communicator_, bytes(), [&] { plan_other_slices(); });
+      report_.partition_seconds = watch.lap();
+      on_all([&] { plan_slices(); });
       report_.local.plan_seconds = watch.lap();
       report_.partition_seconds += report_.local.plan_seconds;
-      const double earlier = report_.exchange_seconds;
-      for (unsigned turn = early_turns_; turn < slices_; ++turn) exchange_and_sort(late_turn(turn));
-      together(communicator_, bytes(), [&] { queue_.finish(); });
-      report_.sort_seconds += watch.lap() - (report_.exchange_seconds - earlier);
-    } catch (...) {  // slices may still be sorted
-      end_of(queue_);
+    } catch (...) {
+      if (starts_early_) give_up_exchange();
       throw;
     }
+    for (unsigned turn = 0; turn < slices_; ++turn) exchange_and_sort(turn);
+    on_all([&] { queue_.finish(); });
+    report_.sort_seconds = watch.lap() - report_.exchange_seconds;
     report_.local.sort_seconds = report_.sort_seconds;
     return report_;
   }
 
  private:
-  [[nodiscard]] std::uint64_t bytes() const { return operand_bytes(problem_); }
+  // Does the rank's own work. If it fails on one rank, all ranks throw.
+  template <class Work>
+  void on_all(const Work& work) try {
+    together(communicator_, operand_bytes(problem_), work);
+  } catch (...) {
+    all_know_ = true;
+    throw;
+  }
 
   // Samples the keys. Sets the borders' first boundaries, and the splitters between slices.
   void choose_boundaries() {
     const std::uint64_t count = problem_.count, ranks = communicator_.size();
     const std::uint64_t wanted = wanted_samples(extent_.total, ranks);
     std::vector<Key> mine;
-    together(communicator_, bytes(), [&] {
+    on_all([&] {
       const std::uint64_t samples = samples_of(count, extent_.total, wanted, random_);
       Numbers positions(samples);
       for (std::uint64_t i = 0; i < samples; ++i)
@@ -274,7 +274,7 @@ class DeviceSorter::Run {
   // buckets narrow them to a few thousand records. Then these are candidates in host memory.
   void decide() {
     std::vector<Key> samples;
-    together(communicator_, bytes(), [&] {
+    on_all([&] {
       if (!is_sorted_)
         for (const auto b : borders_.open_buckets()) sort_bucket(b);
       samples = regular_samples();
@@ -282,25 +282,21 @@ class DeviceSorter::Run {
     // A regular sample's place among all samples is known to one sample for each rank.
     borders_.add_brackets(gather_sorted(communicator_, std::move(samples)), all_counts_,
                           communicator_.size() + 2);
-    together(communicator_, bytes(), [&] { divide_again(); });
+    on_all([&] { divide_again(); });
     count_buckets();
-    together(communicator_, bytes(), [&] { read_candidates(); });
+    on_all([&] { read_candidates(); });
     report_.rounds += refine<Key>(communicator_, borders_, candidates_, random_);
   }
   void sort_bucket(std::uint64_t bucket) {
     const std::uint64_t count = bucket_count(bucket);
     if (count < 2) return;
-    sort_in_place(search_queue(), early_turns_ > 0 ? s_.search_scratch : s_.scratch,
-                  elements(keys_, begins_[bucket], count, key_bytes_),
+    sort_in_place(elements(keys_, begins_[bucket], count, key_bytes_),
                   elements(values_, begins_[bucket], count, value_bytes_), count);
   }
-  void sort_in_place(Queue& queue, KeptMemory& scratch, const Memory& keys, const Memory& values,
-                     std::uint64_t count) {
+  void sort_in_place(const Memory& keys, const Memory& values, std::uint64_t count) {
     const Plan& plan = plans_.in_place(count);
-    plan.run(queue, {keys, keys, values, values, scratch.of(plan.scratch_bytes())});
+    plan.run(queue_, {keys, keys, values, values, s_.scratch.of(plan.scratch_bytes())});
   }
-  // The search does not wait for the slices that are sorted.
-  [[nodiscard]] Queue& search_queue() { return early_turns_ > 0 ? *s_.link : queue_; }
   [[nodiscard]] std::vector<Key> regular_samples() {
     const auto& open = borders_.open_buckets();
     const std::uint64_t ranks = communicator_.size();
@@ -318,7 +314,7 @@ class DeviceSorter::Run {
                                                                     static_cast<double>(samples)));
     }
     std::vector<Key> samples;
-    for (const auto rank : plans_.steps().ranks_at(search_queue(), keys_, positions))
+    for (const auto rank : plans_.steps().ranks_at(queue_, keys_, positions))
       samples.push_back({{rank}});
     return samples;
   }
@@ -335,7 +331,7 @@ class DeviceSorter::Run {
       if (bucket == 0 || old[bucket - 1] != rank)
         searches.push_back({rank, old_begins[bucket], old_begins[bucket + 1]});
     }
-    const auto places = plans_.steps().places(search_queue(), keys_, searches);
+    const auto places = plans_.steps().places(queue_, keys_, searches);
     for (std::size_t i = 0; i < places.size(); ++i)
       begins_[bucket_of(searches[i].rank)] = places[i];
     begins_.push_back(problem_.count);
@@ -346,8 +342,7 @@ class DeviceSorter::Run {
       const std::uint64_t count = bucket_count(b);
       keys.resize(count * key_bytes_);
       if (count != 0)
-        search_queue().read(keys.data(), elements(keys_, begins_[b], count, key_bytes_),
-                            keys.size());
+        queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
       first_candidate_.push_back(candidates_.size());
       switch (key_bytes_) {
         case 1:
@@ -381,14 +376,12 @@ class DeviceSorter::Run {
     unsigned rank, number;
     std::uint64_t first_bucket, end_bucket;
   };
-  // Sets the inner slices of all ranks. They need no exact borders, so they are exchanged first:
-  // as many of each rank's as the rank with the fewest has. Where memory is bounded, none is,
-  // because the search would need scratch memory beside that of the sorts.
+  // Sets the inner slices of all ranks. They need no exact borders.
   void find_inner_slices() {
     const unsigned ranks = communicator_.size();
     before_.resize(all_counts_.size() + 1);
     std::inclusive_scan(all_counts_.begin(), all_counts_.end(), before_.begin() + 1);
-    std::size_t fewest = slices_;
+    starts_early_ = true;
     for (unsigned rank = 0; rank < ranks; ++rank) {
       inner_begins_.push_back(inner_.size());
       const std::uint64_t begin = rank == 0 ? 0 : targets_[rank - 1];
@@ -402,10 +395,9 @@ class DeviceSorter::Run {
         if (first <= next && before_[first] >= begin && before_[next] <= end)
           inner_.push_back({rank, slice, first, next});
       }
-      fewest = std::min(fewest, inner_.size() - inner_begins_.back());
+      starts_early_ = starts_early_ && inner_.size() > inner_begins_.back();
     }
     inner_begins_.push_back(inner_.size());
-    if (!bounded_) early_turns_ = static_cast<unsigned>(fewest);
   }
   [[nodiscard]] std::span<const InnerSlice> inner_slices_of(unsigned rank) const {
     if (inner_begins_.empty()) return {};
@@ -480,18 +472,19 @@ class DeviceSorter::Run {
       return std::accumulate(in.begin(), in.end(), std::uint64_t{0});
     }
   };
-  [[nodiscard]] Turn early_turn(unsigned turn) const {
-    const auto& mine = inner_slices_of(communicator_.rank())[turn];
+  // The first turn, before the borders are exact: each rank's first inner slice.
+  [[nodiscard]] Turn first_turn() const {
+    const auto& mine = inner_slices_of(communicator_.rank()).front();
     Turn t{.to = place_of(mine), .stays = stays_[mine.number]};
     for (unsigned rank = 0; rank < communicator_.size(); ++rank) {
-      const auto& theirs = inner_slices_of(rank)[turn];
+      const auto& theirs = inner_slices_of(rank).front();
       t.from.push_back(begins_[theirs.first_bucket]);
       t.out.push_back(records_in(theirs, communicator_.rank()));
       t.in.push_back(records_in(mine, rank));
     }
     return t;
   }
-  [[nodiscard]] Turn late_turn(unsigned turn) const {
+  [[nodiscard]] Turn turn_of(unsigned turn) const {
     const unsigned mine = slice_of_turn(communicator_.rank(), turn);
     Turn t{.stays = stays_[mine]};
     for (unsigned rank = 0; rank < communicator_.size(); ++rank) {
@@ -505,59 +498,72 @@ class DeviceSorter::Run {
     return t;
   }
 
-  // Scratch memory for all turns, so that it need not grow while slices are sorted. The slices that
-  // are still unknown may be a little longer than the inner ones.
-  void plan_inner_slices() {
-    if (early_turns_ == 0) return;
+  void plan_slices() {
     std::uint64_t scratch = 0;
-    for (unsigned turn = 0; turn < early_turns_; ++turn)
-      scratch = std::max(scratch, plan_slice(early_turn(turn)));
-    if (s_.scratch.bytes() < scratch) (void)s_.scratch.of(scratch + scratch / 16);
-  }
-  void plan_other_slices() {
-    std::uint64_t scratch = 0;
-    for (unsigned turn = early_turns_; turn < slices_; ++turn)
-      scratch = std::max(scratch, plan_slice(late_turn(turn)));
-    if (s_.scratch.bytes() < scratch) queue_.finish();  // slices may be sorted with it
+    for (unsigned number = 0; number < slices_; ++number) {
+      const Turn turn = turn_of(number);
+      if (!needs_sort(turn)) continue;
+      const Plan& plan = plans_.in_place(turn.received());
+      scratch = std::max(scratch, plan.scratch_bytes());
+      report_.local.algorithm = plan.algorithm().name;
+      report_.local.parameters = plan.parameters();
+    }
     (void)s_.scratch.of(scratch);
   }
-  // Returns the bytes of scratch memory.
-  [[nodiscard]] std::uint64_t plan_slice(const Turn& turn) {
+  [[nodiscard]] bool needs_sort(const Turn& turn) const {
     const std::uint64_t count = turn.received();
-    if (count < 2 || has_one_key(turn.to, count)) return 0;
-    const Plan& plan = plans_.in_place(count);
-    report_.local.algorithm = plan.algorithm().name;
-    report_.local.parameters = plan.parameters();
-    return plan.scratch_bytes();
+    return count > 1 && !has_one_key(turn.to, count);
   }
 
   // Exchanges a slice. The device sorts it while the next one arrives.
-  void exchange_and_sort(const Turn& turn) {
+  void exchange_and_sort(unsigned number) {
+    const Turn turn = turn_of(number);
     Stopwatch watch;
-    exchange(turn);
+    if (number != 0 || !starts_early_) start_exchange(turn);
+    finish_exchange();
     report_.exchange_seconds += watch.lap();
+    if (!needs_sort(turn)) return;
     const std::uint64_t count = turn.received();
-    if (count < 2 || has_one_key(turn.to, count)) return;
-    sort_in_place(queue_, s_.scratch, elements(keys_out_, turn.to, count, key_bytes_),
+    sort_in_place(elements(keys_out_, turn.to, count, key_bytes_),
                   elements(operands_.values_out, turn.to, count, value_bytes_), count);
     queue_.flush();
   }
-  void exchange(const Turn& turn) try {
-    exchange_column(keys_, keys_out_, key_bytes_, turn);
-    if (value_bytes_ != 0) exchange_column(values_, operands_.values_out, value_bytes_, turn);
-  } catch (...) {  // the transport may still access the memory
+  void start_exchange(const Turn& turn) try {
+    start_column(keys_, keys_out_, key_bytes_, turn);
+    if (value_bytes_ != 0) start_column(values_, operands_.values_out, value_bytes_, turn);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  void finish_exchange() try {
+    communicator_.finish_exchanges_on_device(*s_.link);
+    s_.copies->finish();
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  // After an error between start and finish. If all ranks know of it, all finish the exchange.
+  void give_up_exchange() noexcept try {
+    if (all_know_)
+      finish_exchange();
+    else
+      abandon();
+  } catch (const Error&) {  // the first error counts
+  }
+  // After an error of the transport, which may still access the memory.
+  void abandon() noexcept {
     end_of(queue_);
+    end_of(*s_.link);
     end_of(*s_.copies);
     s_.keys.abandon();
     s_.values.abandon();
     s_.unwanted_keys.abandon();
-    throw;
   }
   static void end_of(Queue& queue) noexcept try {
     queue.finish();
   } catch (const Error&) {  // the first error counts
   }
-  void exchange_column(const Memory& from, const Memory& to, unsigned bytes, const Turn& turn) {
+  void start_column(const Memory& from, const Memory& to, unsigned bytes, const Turn& turn) {
     std::vector<Memory> send, receive;
     std::uint64_t place = turn.to;
     for (std::size_t r = 0; r < communicator_.size(); ++r) {
@@ -573,8 +579,7 @@ class DeviceSorter::Run {
     if (stays.bytes != 0 && !turn.stays) s_.copies->copy(copy, stays, stays.bytes);
     s_.copies->flush();
     stays = copy = {};
-    communicator_.exchange_on_device(*s_.link, send, receive);
-    s_.copies->finish();
+    communicator_.start_exchange_on_device(*s_.link, send, receive);
   }
 
   State& s_;
@@ -586,7 +591,6 @@ class DeviceSorter::Run {
   const Extent& extent_;
   const Numbers targets_;
   const unsigned key_bytes_, value_bytes_, slices_;
-  const bool bounded_;  // the memory
   Borders<Key> borders_;
   Random random_;
   std::vector<Key> splitters_;          // slices_ - 1 for each rank's part
@@ -602,7 +606,8 @@ class DeviceSorter::Run {
   std::vector<InnerSlice> inner_;                         // by rank and number
   Numbers inner_begins_;                                  // of each rank
   std::vector<bool> stays_ = std::vector<bool>(slices_);  // of this rank's slices: Turn::stays
-  unsigned early_turns_ = 0;                              // turns before the borders are exact
+  bool starts_early_ = false;  // the first turn, before the borders are exact
+  bool all_know_ = false;      // of an error
   std::vector<Key> candidates_;
   Numbers first_candidate_;  // of each open bucket
   Numbers cuts_;             // where the records for each rank begin in keys_, and the end
@@ -642,7 +647,7 @@ DeviceSorter::~DeviceSorter() = default;
 
 std::uint64_t DeviceSorter::memory_bytes() const {
   return state_->keys.bytes() + state_->values.bytes() + state_->scratch.bytes() +
-         state_->search_scratch.bytes() + state_->unwanted_keys.bytes() + state_->records.bytes();
+         state_->unwanted_keys.bytes() + state_->records.bytes();
 }
 
 Report DeviceSorter::sort_records(Queue& queue, const RecordProblem& problem,
@@ -679,7 +684,6 @@ Method bound_memory(State& s, const Problem& p, const DeviceOptions& options, st
   s.values.keep_at_most(values);
   s.unwanted_keys.keep_at_most(unwanted);
   s.scratch.keep_at_most(s.max_scratch_bytes);
-  s.search_scratch.keep_at_most(0);
   return method;
 }
 

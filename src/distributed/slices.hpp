@@ -14,13 +14,11 @@ namespace sortium::distributed {
 inline constexpr std::uint64_t least_slice_records = std::uint64_t{1} << 18;
 inline constexpr std::uint64_t most_chosen_slices = 16;
 // The default number of slices if exchanges and sorts overlap. The first exchange and the last sort
-// overlap with nothing. With 12 slices instead of 4, two H100s sort uniform records of 8 and 16
-// bytes as fast (2^30 and 2^29 on each), normal and Zipf keys in 0.71 to 0.92 of the time, and
-// uniform keys of 4 bytes in 1.05. Lists of 2^28 such keys lose with four.
+// overlap with nothing. Two H100s with 12 slices instead of 4: 2^30 u64 keys on each took 0.71 of
+// the time if they were normal, and 1.06 if they were uniform; u32 pairs took 0.95 (Zipf) and 1.04.
+// Lists of 2^28 u32 keys lose with four.
 inline constexpr std::uint64_t least_overlapped_bytes = std::uint64_t{1} << 29;
-inline std::uint64_t most_overlapped_slices(std::uint64_t record_bytes) {
-  return record_bytes < 8 ? 4 : 12;
-}
+inline constexpr std::uint64_t most_overlapped_slices = 4, most_overlapped_slices_of_64_bits = 12;
 inline constexpr unsigned most_overlapped_boundaries =
     31;  // the partition into more buckets is slower
 
@@ -31,8 +29,8 @@ inline std::uint64_t possible_slices(std::uint64_t most, std::uint64_t ranks,
   return of_borders < most ? 1 + (most - of_borders) / ranks : 1;
 }
 
-inline unsigned slices_of(const DeviceOptions& options, std::uint64_t total,
-                          std::uint64_t record_bytes, const Communicator& communicator) {
+inline unsigned slices_of(const DeviceOptions& options, std::uint64_t total, unsigned key_bytes,
+                          unsigned value_bytes, const Communicator& communicator) {
   if (options.slices != 0) return options.slices;
   const std::uint64_t ranks = communicator.size();
   std::uint64_t slices = 1;
@@ -40,8 +38,8 @@ inline unsigned slices_of(const DeviceOptions& options, std::uint64_t total,
     slices = std::min({total / ranks / least_slice_records, most_chosen_slices,
                        possible_slices(BoundaryPartition::max_boundaries, ranks, 4 * ranks)});
   else if (communicator.exchanges_beside_kernels())
-    slices = std::min({total / ranks * record_bytes / least_overlapped_bytes,
-                       most_overlapped_slices(record_bytes),
+    slices = std::min({total / ranks * (key_bytes + value_bytes) / least_overlapped_bytes,
+                       key_bytes == 8 ? most_overlapped_slices_of_64_bits : most_overlapped_slices,
                        possible_slices(most_overlapped_boundaries, ranks, 2 * (ranks - 1))});
   return static_cast<unsigned>(std::max<std::uint64_t>(slices, 1));
 }

@@ -176,27 +176,40 @@ class ThreadCommunicator final : public Communicator {
     if (!fits) throw_other_bytes();
   }
 
-  // Each rank fetches from the others' devices what it receives.
   void exchange_on_device(Queue& queue, std::span<const Memory> send,
                           std::span<const Memory> receive) override {
     queue.finish();
+    start_exchange_on_device(queue, send, receive);
+    finish_exchanges_on_device(queue);
+  }
+  // Each rank fetches from the others' devices what it receives.
+  void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
+                                std::span<const Memory> receive) override {
     group_.device_exchanges[rank_] = {&queue, send};
     group_.arrive(rank_);
     bool fits = false;
     std::exception_ptr failure;
     try {
       fits = fetch(queue, receive);
+      queue.flush();
     } catch (...) {
       failure = std::current_exception();
     }
-    try {
-      queue.finish();  // also after an error: what has begun still reads the others' memory
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
+    if (failure || !fits) end_of(queue);  // what has begun still reads the others' memory
     group_.finish();
     if (failure) std::rethrow_exception(failure);
     if (!fits) throw_other_bytes();
+  }
+  void finish_exchanges_on_device(Queue& queue) override {
+    std::exception_ptr failure;
+    try {
+      queue.finish();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    group_.arrive(rank_);
+    group_.finish();
+    if (failure) std::rethrow_exception(failure);
   }
 
   // Copy engines move the data, so kernels keep all compute units. Measured on H100s with NVLink;
@@ -208,6 +221,11 @@ class ThreadCommunicator final : public Communicator {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("exchange: rank {} expects other numbers of bytes than are sent to it", rank_));
+  }
+
+  static void end_of(Queue& queue) noexcept try {
+    queue.finish();
+  } catch (const Error&) {  // the first error counts
   }
 
   // Enqueues copies of what the others send. Returns false if it is not what this rank expects.
