@@ -180,6 +180,30 @@ TEST(DeviceMemory, MayHaveManySlices) {
     });
 }
 
+// Keys go to other memory and values do not: no record may be written over another's value.
+TEST(DeviceMemory, ValuesAloneMayBeInPlace) {
+  constexpr std::uint64_t count = 20'000, ranks = 2, bytes = count * 4;
+  Random random(run_seed());
+  std::vector<std::uint32_t> keys(ranks * count), order(ranks * count);
+  for (auto& key : keys) key = static_cast<std::uint32_t>(random.next());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto values = order;
+  std::ranges::stable_sort(order, {}, [&](auto i) { return keys[i]; });
+  run_on_device(ranks, test_device(), [&](auto& communicator, Queue& queue) -> std::string {
+    const std::uint64_t begin = communicator.rank() * count;
+    const auto in = queue.device().allocate(bytes), out = queue.device().allocate(bytes),
+               both = queue.device().allocate(bytes);
+    queue.write(in->memory(), keys.data() + begin, bytes);
+    queue.write(both->memory(), values.data() + begin, bytes);
+    DeviceSorter sorter(communicator, queue.device().shared_from_this());
+    sorter.sort(queue, {.count = count, .payload = Payload::values},
+                {in->memory(), out->memory(), both->memory(), both->memory()}, {.slices = 4});
+    std::vector<std::uint32_t> found(count);
+    queue.read(found.data(), both->memory(), bytes);
+    return std::ranges::equal(found, std::span(order).subspan(begin, count)) ? "" : "values";
+  });
+}
+
 TEST(DeviceMemory, ReportsWhatItDid) {
   run_ranks(2, [](Communicator& communicator) {
     const auto device = find_device("cpu:0");

@@ -68,9 +68,10 @@ class SORTIUM_API Communicator {
   virtual void exchange_on_device(Queue& queue, std::span<const Memory> send,
                                   std::span<const Memory> receive);
 
-  // The two halves of exchange_on_device(): other members may be called between them. start_…()
-  // needs memory that no command writes any more; several exchanges may be started on a queue.
-  // finish_…() returns when all of them have ended. These implementations exchange at the start.
+  // The two halves of exchange_on_device(). All ranks call both, and may call other members between
+  // them. start_…() does not wait for `queue`: no command may use the memory any more. Several
+  // exchanges may be started on a queue; finish_…() returns when all of them have ended. After an
+  // error of start_…() the communicator is broken. Communicator's own start_…() exchanges at once.
   virtual void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
                                         std::span<const Memory> receive);
   virtual void finish_exchanges_on_device(Queue& queue);

@@ -1,6 +1,6 @@
 // Sorts device memory that is divided among ranks: partitions by boundaries of buckets, makes the
 // borders between ranks exact, exchanges slices, and sorts each slice while the next one arrives.
-// The first slice, which contains no border, is exchanged while the borders are made exact.
+// If each rank has a slice without borders, these are exchanged while the borders are made exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,8 +122,8 @@ class DeviceSorter::Run {
       divide();
       queue_.finish();  // the exchanges have a queue of their own
     });
-    if (starts_early_) start_exchange(first_turn());
     try {
+      if (starts_early_) start_exchange(first_turn());
       if (!borders_.exact()) decide();
       cuts_ = cuts_of<Key>(communicator_, borders_, candidates_, first_candidate_, begins_);
       sent_ = slice_counts();
@@ -132,12 +132,13 @@ class DeviceSorter::Run {
       on_all([&] { plan_slices(); });
       report_.local.plan_seconds = watch.lap();
       report_.partition_seconds += report_.local.plan_seconds;
+      for (unsigned turn = 0; turn < slices_; ++turn) exchange_and_sort(turn);
+      on_all([&] { queue_.finish(); });
     } catch (...) {
-      if (starts_early_) give_up_exchange();
+      if (exchanging_) give_up_exchange();
+      end_of(queue_);  // slices may still be sorted
       throw;
     }
-    for (unsigned turn = 0; turn < slices_; ++turn) exchange_and_sort(turn);
-    on_all([&] { queue_.finish(); });
     report_.sort_seconds = watch.lap() - report_.exchange_seconds;
     report_.local.sort_seconds = report_.sort_seconds;
     return report_;
@@ -148,7 +149,7 @@ class DeviceSorter::Run {
   template <class Work>
   void on_all(const Work& work) try {
     together(communicator_, operand_bytes(problem_), work);
-  } catch (...) {
+  } catch (const Error&) {
     all_know_ = true;
     throw;
   }
@@ -206,8 +207,7 @@ class DeviceSorter::Run {
       division_ = &plans_.division(problem_.count, boundaries_.size());
     if (division_ != nullptr && division_->scratch_bytes > s_.max_scratch_bytes)
       division_ = nullptr;
-    is_sorted_ = division_ == nullptr;
-    if (is_sorted_)
+    if (division_ == nullptr)
       sort_input();
     else
       begins_ = division_->partition.count(queue_, division_operands(), boundaries_);
@@ -224,7 +224,7 @@ class DeviceSorter::Run {
     if (division_ == nullptr) return;
     BoundaryPartition::Apart apart{keys_out_, operands_.values_out, {}};
     Numbers places;
-    if (!operands_.in_place() && division_->partition.reaches(report_.part.count)) {
+    if (!overwrites_input() && division_->partition.reaches(report_.part.count)) {
       places.assign(boundaries_.size() + 1, BoundaryPartition::nowhere);
       for (const auto& slice : inner_slices_of(communicator_.rank())) {
         stays_[slice.number] = true;
@@ -236,6 +236,10 @@ class DeviceSorter::Run {
     }
     division_->partition.scatter(queue_, division_operands(), boundaries_, begins_,
                                  extent_.begin_of_input(), apart);
+  }
+  [[nodiscard]] bool overwrites_input() const {
+    const Memory &in = operands_.values_in, &out = operands_.values_out;
+    return operands_.in_place() || (in && in.handle == out.handle && in.offset == out.offset);
   }
   // A sorted list is divided by any boundaries. Devices without kernels do it so, and lists with
   // more buckets than a partition has.
@@ -275,7 +279,7 @@ class DeviceSorter::Run {
   void decide() {
     std::vector<Key> samples;
     on_all([&] {
-      if (!is_sorted_)
+      if (division_ != nullptr)
         for (const auto b : borders_.open_buckets()) sort_bucket(b);
       samples = regular_samples();
     });
@@ -373,7 +377,7 @@ class DeviceSorter::Run {
 
   // A slice of a rank's part that is certainly inside of the part: whole buckets.
   struct InnerSlice {
-    unsigned rank, number;
+    unsigned number;
     std::uint64_t first_bucket, end_bucket;
   };
   // Sets the inner slices of all ranks. They need no exact borders.
@@ -393,7 +397,7 @@ class DeviceSorter::Run {
         const std::uint64_t next =
             is_last ? all_counts_.size() : bucket_of(splitter(rank, slice).word[0]);
         if (first <= next && before_[first] >= begin && before_[next] <= end)
-          inner_.push_back({rank, slice, first, next});
+          inner_.push_back({slice, first, next});
       }
       starts_early_ = starts_early_ && inner_.size() > inner_begins_.back();
     }
@@ -529,6 +533,7 @@ class DeviceSorter::Run {
     queue_.flush();
   }
   void start_exchange(const Turn& turn) try {
+    exchanging_ = true;
     start_column(keys_, keys_out_, key_bytes_, turn);
     if (value_bytes_ != 0) start_column(values_, operands_.values_out, value_bytes_, turn);
   } catch (...) {
@@ -538,6 +543,7 @@ class DeviceSorter::Run {
   void finish_exchange() try {
     communicator_.finish_exchanges_on_device(*s_.link);
     s_.copies->finish();
+    exchanging_ = false;
   } catch (...) {
     abandon();
     throw;
@@ -548,10 +554,11 @@ class DeviceSorter::Run {
       finish_exchange();
     else
       abandon();
-  } catch (const Error&) {  // the first error counts
+  } catch (...) {  // the first error counts
   }
   // After an error of the transport, which may still access the memory.
   void abandon() noexcept {
+    exchanging_ = false;
     end_of(queue_);
     end_of(*s_.link);
     end_of(*s_.copies);
@@ -561,7 +568,7 @@ class DeviceSorter::Run {
   }
   static void end_of(Queue& queue) noexcept try {
     queue.finish();
-  } catch (const Error&) {  // the first error counts
+  } catch (...) {  // the first error counts
   }
   void start_column(const Memory& from, const Memory& to, unsigned bytes, const Turn& turn) {
     std::vector<Memory> send, receive;
@@ -595,8 +602,7 @@ class DeviceSorter::Run {
   Random random_;
   std::vector<Key> splitters_;          // slices_ - 1 for each rank's part
   Memory keys_, values_;                // the records, divided
-  const Division* division_ = nullptr;  // none if the records are sorted instead
-  bool is_sorted_ = false;
+  const Division* division_ = nullptr;  // none if the records are sorted instead, or there are none
   // The boundaries' ranks; where each bucket begins in keys_, and the end; the buckets' counts on
   // all ranks.
   Numbers boundaries_, begins_, all_counts_;
@@ -607,6 +613,7 @@ class DeviceSorter::Run {
   Numbers inner_begins_;                                  // of each rank
   std::vector<bool> stays_ = std::vector<bool>(slices_);  // of this rank's slices: Turn::stays
   bool starts_early_ = false;  // the first turn, before the borders are exact
+  bool exchanging_ = false;    // an exchange has been started and not finished
   bool all_know_ = false;      // of an error
   std::vector<Key> candidates_;
   Numbers first_candidate_;  // of each open bucket

@@ -179,8 +179,14 @@ class ThreadCommunicator final : public Communicator {
   void exchange_on_device(Queue& queue, std::span<const Memory> send,
                           std::span<const Memory> receive) override {
     queue.finish();
-    start_exchange_on_device(queue, send, receive);
+    std::exception_ptr failure;
+    try {
+      start_exchange_on_device(queue, send, receive);
+    } catch (...) {  // the others wait for the end
+      failure = std::current_exception();
+    }
     finish_exchanges_on_device(queue);
+    if (failure) std::rethrow_exception(failure);
   }
   // Each rank fetches from the others' devices what it receives.
   void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
@@ -225,7 +231,7 @@ class ThreadCommunicator final : public Communicator {
 
   static void end_of(Queue& queue) noexcept try {
     queue.finish();
-  } catch (const Error&) {  // the first error counts
+  } catch (...) {  // the first error counts
   }
 
   // Enqueues copies of what the others send. Returns false if it is not what this rank expects.

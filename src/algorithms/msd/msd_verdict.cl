@@ -16,7 +16,7 @@ INLINE u32 choose_stretch(ukey_t least, ukey_t largest, stretch_t* s) {
   s->least = min(s->least, (ukey_t)(all - s->last));
 #if KEY_BITS == 64
   s->up = 63 - highest_bit(s->last);
-  // width << up is 2^63 to 2^64; `rest` is what is missing to 2^64.
+  // width << up is more than 2^63; 0 stands for 2^64. `rest` is what is missing to 2^64.
   const u64 filled = (s->last + 1) << s->up, rest = 0 - filled;
   s->part = (u32)min((rest >> 1) / ((filled >> 33) + 1), (u64)0xffffffff);
   s->inverse = (u32)(~(u64)0 / (((u64)1 << 32) + s->part));
@@ -32,7 +32,7 @@ INLINE u32 stretched_bucket(stretch_t s, ukey_t key) {
   return (u32)(stretched_order(s, key) >> (KEY_BITS - highest_bit32(BUCKETS)));
 }
 
-// Returns 1 if the samples spread over the buckets of stretched keys, and sets *stretch. Contains
+// Sets *stretch, and returns 1 if the samples spread over the buckets of stretched keys. Contains
 // barriers.
 INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, limits_t limits,
                        stretch_t* stretch) {

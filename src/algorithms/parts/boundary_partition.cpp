@@ -144,7 +144,7 @@ void BoundaryPartition::scatter(Queue& queue, const Operands& o,
                                 std::span<const std::uint64_t> boundaries,
                                 std::span<const std::uint64_t> begins, std::uint64_t first_position,
                                 const Apart& apart) const {
-  const std::uint32_t used = this->used(boundaries);
+  const std::uint32_t used = std::max(this->used(boundaries), 1u);  // as the kernels have it
   // For each bucket, how far from its place it goes, and then whether it goes apart.
   std::vector<std::uint64_t> places(2 * buckets());
   for (std::uint64_t b = 0; b < apart.places.size() && b <= used; ++b) {
@@ -166,7 +166,7 @@ void BoundaryPartition::scatter(Queue& queue, const Operands& o,
                       {"n", problem_.count},
                       {"part", part_},
                       {"first_position", first_position},
-                      {"used", std::max(used, 1u)},
+                      {"used", used},
                       {"values_are_positions", positions ? 1u : 0u}};
   queue.launch({*scatter_, groups_, work_group_, args, "partition"});
 }
