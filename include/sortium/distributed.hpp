@@ -69,9 +69,9 @@ class SORTIUM_API Communicator {
                                   std::span<const Memory> receive);
 
   // The two halves of exchange_on_device(). All ranks call both, and may call other members between
-  // them. start_…() does not wait for `queue`: no command may use the memory any more. Several
-  // exchanges may be started on a queue; finish_…() returns when all of them have ended. After an
-  // error of start_…() the communicator is broken. Communicator's own start_…() exchanges at once.
+  // them. The start does not wait for `queue`, so no command may use the memory any more. Several
+  // exchanges may be started on one queue. The finish returns when all of them have ended. If the
+  // start throws, the communicator is broken. This class exchanges everything at the start.
   virtual void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
                                         std::span<const Memory> receive);
   virtual void finish_exchanges_on_device(Queue& queue);

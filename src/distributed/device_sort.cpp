@@ -22,7 +22,9 @@
 #include "device_steps.hpp"
 #include "exact.hpp"
 #include "extent.hpp"
+#include "inner_slices.hpp"
 #include "slices.hpp"
+#include "turn.hpp"
 
 namespace sortium::distributed {
 
@@ -32,10 +34,6 @@ using Key = OrderKey<1>;
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr unsigned most_given_slices = 64;
-
-Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count, unsigned bytes) {
-  return m ? m.slice(begin * bytes, count * bytes) : Memory{};
-}
 
 void validate(const Problem& p, const DeviceOptions& options, const Queue& queue, Device& device) {
   validate_problem(p);
@@ -117,7 +115,7 @@ class DeviceSorter::Run {
     choose_boundaries();
     on_all([&] { count(); });
     count_buckets();
-    if (slices_ > 1) find_inner_slices();
+    find_inner_slices();
     on_all([&] {
       divide();
       queue_.finish();  // the exchanges have a queue of their own
@@ -226,9 +224,11 @@ class DeviceSorter::Run {
     Numbers places;
     if (!overwrites_input() && division_->partition.reaches(report_.part.count)) {
       places.assign(boundaries_.size() + 1, BoundaryPartition::nowhere);
-      for (const auto& slice : inner_slices_of(communicator_.rank())) {
+      for (const auto& slice : inner_.of(communicator_.rank())) {
         stays_[slice.number] = true;
-        const std::uint64_t to = place_of(slice) + earlier_ranks_records(slice);
+        std::uint64_t to = inner_.begin(slice) - report_.part.begin;
+        for (unsigned rank = 0; rank < communicator_.rank(); ++rank)
+          to += inner_.records(slice, rank);
         for (std::uint64_t b = slice.first_bucket; b < slice.end_bucket; ++b)
           places[b] = to + begins_[b] - begins_[slice.first_bucket];
       }
@@ -265,10 +265,8 @@ class DeviceSorter::Run {
   }
 
   void count_buckets() {
-    Numbers mine(borders_.buckets());
-    for (std::uint64_t b = 0; b < mine.size(); ++b) mine[b] = bucket_count(b);
-    if (slices_ > 1 && counts_.empty()) counts_ = gather<std::uint64_t>(communicator_, mine);
-    all_counts_ = std::move(mine);
+    all_counts_.resize(borders_.buckets());
+    for (std::uint64_t b = 0; b < all_counts_.size(); ++b) all_counts_[b] = bucket_count(b);
     communicator_.all_reduce(all_counts_, Reduction::sum);
     borders_.set_bucket_counts(all_counts_);
     report_.rounds += 1;
@@ -323,7 +321,7 @@ class DeviceSorter::Run {
     return samples;
   }
   // Finds where the buckets between the new boundaries begin. Each new boundary is inside a bucket
-  // that is sorted. (Others may not be there: divide() puts them into the output.)
+  // that is sorted. Keys of inner slices may be missing, as divide() puts them into the output.
   void divide_again() {
     const Numbers old = std::exchange(boundaries_, ranks_of_boundaries());
     const Numbers old_begins = std::exchange(begins_, {0});
@@ -375,62 +373,21 @@ class DeviceSorter::Run {
     }
   }
 
-  // A slice of a rank's part that is certainly inside of the part: whole buckets.
-  struct InnerSlice {
-    unsigned number;
-    std::uint64_t first_bucket, end_bucket;
-  };
-  // Sets the inner slices of all ranks. They need no exact borders.
   void find_inner_slices() {
-    const unsigned ranks = communicator_.size();
-    before_.resize(all_counts_.size() + 1);
-    std::inclusive_scan(all_counts_.begin(), all_counts_.end(), before_.begin() + 1);
-    starts_early_ = true;
-    for (unsigned rank = 0; rank < ranks; ++rank) {
-      inner_begins_.push_back(inner_.size());
-      const std::uint64_t begin = rank == 0 ? 0 : targets_[rank - 1];
-      const std::uint64_t end = rank + 1 == ranks ? extent_.total : targets_[rank];
-      for (unsigned slice = 0; slice < slices_; ++slice) {
-        const bool is_first = slice == 0, is_last = slice + 1 == slices_;
-        if ((is_first && rank != 0) || (is_last && rank + 1 != ranks)) continue;
-        const std::uint64_t first = is_first ? 0 : bucket_of(splitter(rank, slice - 1).word[0]);
-        const std::uint64_t next =
-            is_last ? all_counts_.size() : bucket_of(splitter(rank, slice).word[0]);
-        if (first <= next && before_[first] >= begin && before_[next] <= end)
-          inner_.push_back({slice, first, next});
-      }
-      starts_early_ = starts_early_ && inner_.size() > inner_begins_.back();
-    }
-    inner_begins_.push_back(inner_.size());
+    if (slices_ == 1) return;  // each slice has a border
+    Numbers counts(all_counts_.size());
+    for (std::uint64_t b = 0; b < counts.size(); ++b) counts[b] = bucket_count(b);
+    inner_ = InnerSlices(gather<std::uint64_t>(communicator_, counts), all_counts_, targets_,
+                         slices_, [&](std::uint64_t rank, unsigned slice) {
+                           return bucket_of(splitter(rank, slice - 1).word[0]);
+                         });
+    starts_early_ = inner_.has_one_of_each();
   }
-  [[nodiscard]] std::span<const InnerSlice> inner_slices_of(unsigned rank) const {
-    if (inner_begins_.empty()) return {};
-    return std::span(inner_).subspan(inner_begins_[rank],
-                                     inner_begins_[rank + 1] - inner_begins_[rank]);
-  }
-  // The slice of `rank` that is exchanged in this turn: the inner ones first.
+  // The slice of `rank` that is exchanged in this turn. The first one needs no exact borders, if
+  // each rank has such a slice.
   [[nodiscard]] unsigned slice_of_turn(unsigned rank, unsigned turn) const {
-    const auto inner = inner_slices_of(rank);
-    if (turn < inner.size()) return inner[turn].number;
-    auto other = static_cast<unsigned>(inner.size());
-    for (unsigned slice = 0;; ++slice)
-      if (std::ranges::find(inner, slice, &InnerSlice::number) == inner.end() && other++ == turn)
-        return slice;
-  }
-  // The number of a rank's records in an inner slice.
-  [[nodiscard]] std::uint64_t records_in(const InnerSlice& slice, unsigned rank) const {
-    const auto first = counts_.begin() + static_cast<std::ptrdiff_t>(rank * (before_.size() - 1));
-    return std::accumulate(first + static_cast<std::ptrdiff_t>(slice.first_bucket),
-                           first + static_cast<std::ptrdiff_t>(slice.end_bucket), std::uint64_t{0});
-  }
-  [[nodiscard]] std::uint64_t earlier_ranks_records(const InnerSlice& slice) const {
-    std::uint64_t count = 0;
-    for (unsigned rank = 0; rank < communicator_.rank(); ++rank) count += records_in(slice, rank);
-    return count;
-  }
-  // Where one of this rank's inner slices begins in the output.
-  [[nodiscard]] std::uint64_t place_of(const InnerSlice& slice) const {
-    return before_[slice.first_bucket] - report_.part.begin;
+    const unsigned first = starts_early_ ? inner_.of(rank).front().number : 0;
+    return turn == 0 ? first : turn <= first ? turn - 1 : turn;
   }
 
   // Returns the number of this rank's records in each slice of each rank's part.
@@ -451,7 +408,7 @@ class DeviceSorter::Run {
   [[nodiscard]] const Key& splitter(std::uint64_t rank, unsigned slice) const {
     return splitters_[rank * (slices_ - 1) + slice];
   }
-  // The first bucket whose records' ranks are at least this boundary.
+  // The bucket that begins with this boundary: its lowest rank is the boundary.
   [[nodiscard]] std::size_t bucket_of(std::uint64_t boundary) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(boundaries_, boundary) -
                                     boundaries_.begin());
@@ -465,26 +422,15 @@ class DeviceSorter::Run {
     return begin + count <= end && borders_.has_one_value(bucket);
   }
 
-  // What ranks exchange in one turn. Records of rank r: out[r] are sent to it, from record from[r]
-  // of the divided records on; in[r] are received. They all go to record `to` of the output.
-  struct Turn {
-    Numbers from{}, out{}, in{};
-    std::uint64_t to = 0;
-    bool stays = false;  // what this rank would send to itself is there already
-
-    [[nodiscard]] std::uint64_t received() const {
-      return std::accumulate(in.begin(), in.end(), std::uint64_t{0});
-    }
-  };
   // The first turn, before the borders are exact: each rank's first inner slice.
   [[nodiscard]] Turn first_turn() const {
-    const auto& mine = inner_slices_of(communicator_.rank()).front();
-    Turn t{.to = place_of(mine), .stays = stays_[mine.number]};
+    const auto& mine = inner_.of(communicator_.rank()).front();
+    Turn t{.to = inner_.begin(mine) - report_.part.begin, .stays = stays_[mine.number]};
     for (unsigned rank = 0; rank < communicator_.size(); ++rank) {
-      const auto& theirs = inner_slices_of(rank).front();
+      const auto& theirs = inner_.of(rank).front();
       t.from.push_back(begins_[theirs.first_bucket]);
-      t.out.push_back(records_in(theirs, communicator_.rank()));
-      t.in.push_back(records_in(mine, rank));
+      t.out.push_back(inner_.records(theirs, communicator_.rank()));
+      t.in.push_back(inner_.records(mine, rank));
     }
     return t;
   }
@@ -534,8 +480,11 @@ class DeviceSorter::Run {
   }
   void start_exchange(const Turn& turn) try {
     exchanging_ = true;
-    start_column(keys_, keys_out_, key_bytes_, turn);
-    if (value_bytes_ != 0) start_column(values_, operands_.values_out, value_bytes_, turn);
+    const auto start = [&](const Memory& divided, const Memory& output, unsigned bytes) {
+      report_.bytes_sent += turn.start(communicator_, *s_.link, *s_.copies, divided, output, bytes);
+    };
+    start(keys_, keys_out_, key_bytes_);
+    if (value_bytes_ != 0) start(values_, operands_.values_out, value_bytes_);
   } catch (...) {
     abandon();
     throw;
@@ -556,7 +505,7 @@ class DeviceSorter::Run {
       abandon();
   } catch (...) {  // the first error counts
   }
-  // After an error of the transport, which may still access the memory.
+  // Keeps memory for ever that the other ranks may still read or write after an error.
   void abandon() noexcept {
     exchanging_ = false;
     end_of(queue_);
@@ -569,24 +518,6 @@ class DeviceSorter::Run {
   static void end_of(Queue& queue) noexcept try {
     queue.finish();
   } catch (...) {  // the first error counts
-  }
-  void start_column(const Memory& from, const Memory& to, unsigned bytes, const Turn& turn) {
-    std::vector<Memory> send, receive;
-    std::uint64_t place = turn.to;
-    for (std::size_t r = 0; r < communicator_.size(); ++r) {
-      const std::uint64_t out = turn.out[r], in = turn.in[r];
-      send.push_back(out == 0 ? Memory{} : elements(from, turn.from[r], out, bytes));
-      receive.push_back(in == 0 ? Memory{} : elements(to, place, in, bytes));
-      place += in;
-      if (r != communicator_.rank()) report_.bytes_sent += out * bytes;
-    }
-    // What stays on the device is copied while the others' records arrive.
-    Memory& stays = send[communicator_.rank()];
-    Memory& copy = receive[communicator_.rank()];
-    if (stays.bytes != 0 && !turn.stays) s_.copies->copy(copy, stays, stays.bytes);
-    s_.copies->flush();
-    stays = copy = {};
-    communicator_.start_exchange_on_device(*s_.link, send, receive);
   }
 
   State& s_;
@@ -606,19 +537,17 @@ class DeviceSorter::Run {
   // The boundaries' ranks; where each bucket begins in keys_, and the end; the buckets' counts on
   // all ranks.
   Numbers boundaries_, begins_, all_counts_;
-  // At first, if there are slices: each rank's counts, and the sums of all ranks' counts before
-  // each bucket.
-  Numbers counts_, before_;
-  std::vector<InnerSlice> inner_;                         // by rank and number
-  Numbers inner_begins_;                                  // of each rank
-  std::vector<bool> stays_ = std::vector<bool>(slices_);  // of this rank's slices: Turn::stays
-  bool starts_early_ = false;  // the first turn, before the borders are exact
+  InnerSlices inner_;                                     // if there are several slices
+  std::vector<bool> stays_ = std::vector<bool>(slices_);  // of this rank's slices, see Turn
+  bool starts_early_ = false;  // the first turn begins before the borders are exact
   bool exchanging_ = false;    // an exchange has been started and not finished
-  bool all_know_ = false;      // of an error
+  bool all_know_ = false;      // all ranks know of an error
   std::vector<Key> candidates_;
   Numbers first_candidate_;  // of each open bucket
   Numbers cuts_;             // where the records for each rank begin in keys_, and the end
-  Numbers sent_, received_;  // records in each slice of each rank; from each rank in each slice
+  // sent_: this rank's records in each slice of rank 0, of rank 1 ... received_: the records of
+  // rank 0, of rank 1 ... in each slice of this rank.
+  Numbers sent_, received_;
   Memory keys_out_;
   Report report_;
 };

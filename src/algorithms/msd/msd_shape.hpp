@@ -164,7 +164,7 @@ struct Shape {
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
   // own.
   [[nodiscard]] bool lists_overfull() const { return map.cells != 0 && map.bits > digit_bits; }
-  // The largest of the numbers of buckets: by leading bits, of equalized keys and with a map.
+  // The most buckets that a list may have: by leading bits, if it is equalized, or if it is mapped.
   [[nodiscard]] std::uint32_t most_buckets() const {
     return std::max({buckets(), equalizer.buckets(), map.cells != 0 ? map.buckets() : 0});
   }

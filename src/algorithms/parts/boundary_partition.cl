@@ -172,8 +172,8 @@ INLINE u32 rank_by_ballots(sub_group_t sg, u32 bucket, u32* count) {
     }                                                \
   }
 
-// `starts` are the scanned counts. places[b]: how much is added to the positions of bucket b;
-// places[RADIX + b]: 1 if its records go to keys_apart and values_apart. With
+// `starts` are the scanned counts. Bucket b is moved by places[b] records. If places[RADIX + b] is
+// 1, it goes to keys_apart and values_apart instead of keys_out and values_out. With
 // `values_are_positions`, the value of record i is first_position + i.
 KERNEL_RESIDENT(WG, RESIDENT)
 void partition_scatter(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
