@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <sortium/distributed.hpp>
@@ -14,9 +13,9 @@
 #include "../core/refuse.hpp"
 #include "../sort/host.hpp"
 #include "../sort/out_of_memory.hpp"
-#include "../sort/validate.hpp"
 #include "agreement.hpp"
 #include "borders.hpp"
+#include "device_arguments.hpp"
 #include "device_plans.hpp"
 #include "device_records.hpp"
 #include "device_steps.hpp"
@@ -32,35 +31,6 @@ namespace {
 
 using Key = OrderKey<1>;
 using Numbers = std::vector<std::uint64_t>;
-
-constexpr unsigned most_given_slices = 64;
-
-void validate(const Problem& p, const DeviceOptions& options, const Queue& queue, Device& device) {
-  validate_problem(p);
-  validate_enumeration(options.balance, Balance::even, "balance");
-  validate_method(options.method.algorithm);
-  validate_queue(queue, device);
-  if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
-  if (options.slices > most_given_slices)
-    refuse(fmt::format("slices is {}; up to {} are allowed", options.slices, most_given_slices));
-}
-
-void validate_operands_of(const Problem& p, const Operands& o, std::uint64_t part, Balance balance,
-                          Space space) {
-  const unsigned key = info(p.key).bytes;
-  const bool reads = p.payload == Payload::values, writes = p.payload != Payload::none;
-  if (o.scratch || o.offsets)
-    refuse("scratch or offsets is given; a DeviceSorter has its own memory");
-  if (o.in_place() && balance != Balance::kept)
-    refuse("a sort in place needs Balance::kept: another part may be longer than the input");
-  const Operand all[] = {
-      {"keys_in", o.keys_in, p.count * key, key, false},
-      {"values_in", o.values_in, reads ? p.count * p.value_bytes : 0, p.value_bytes, false},
-      {"keys_out", o.keys_out, p.keys_out ? part * key : 0, key, true, -1, "keys_in"},
-      {"values_out", o.values_out, writes ? part * p.value_bytes : 0, p.value_bytes, true, -1,
-       "values_in"}};
-  validate_operands(all, space);
-}
 
 }  // namespace
 
@@ -339,37 +309,12 @@ class DeviceSorter::Run {
     begins_.push_back(problem_.count);
   }
   void read_candidates() {
-    std::vector<std::byte> keys;
     for (const auto b : borders_.open_buckets()) {
       const std::uint64_t count = bucket_count(b);
-      keys.resize(count * key_bytes_);
-      if (count != 0)
-        queue_.read(keys.data(), elements(keys_, begins_[b], count, key_bytes_), keys.size());
       first_candidate_.push_back(candidates_.size());
-      switch (key_bytes_) {
-        case 1:
-          add_candidates<std::uint8_t>(keys);
-          break;
-        case 2:
-          add_candidates<std::uint16_t>(keys);
-          break;
-        case 4:
-          add_candidates<std::uint32_t>(keys);
-          break;
-        default:
-          add_candidates<std::uint64_t>(keys);
-      }
-    }
-  }
-  template <class Bits>
-  void add_candidates(std::span<const std::byte> keys) {
-    const KeyRank rank(problem_);
-    const std::size_t first = candidates_.size(), count = keys.size() / sizeof(Bits);
-    candidates_.resize(first + count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Bits key = 0;
-      std::memcpy(&key, keys.data() + i * sizeof key, sizeof key);
-      candidates_[first + i] = {{rank(key)}};
+      for (const auto rank :
+           plans_.steps().read_ranks(queue_, elements(keys_, begins_[b], count, key_bytes_), count))
+        candidates_.push_back({{rank}});
     }
   }
 

@@ -53,6 +53,18 @@ std::uint64_t place_of(const HostKeys& keys, const RankSearch& s) {
   return low;
 }
 
+template <class Bits>
+std::vector<std::uint64_t> ranks_of(const Problem& problem, std::span<const std::byte> keys) {
+  const KeyRank rank(problem);
+  std::vector<std::uint64_t> ranks(keys.size() / sizeof(Bits));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Bits key = 0;
+    std::memcpy(&key, keys.data() + i * sizeof key, sizeof key);
+    ranks[i] = rank(key);
+  }
+  return ranks;
+}
+
 template <class T>
 void add_on_host(const Memory& numbers, std::uint64_t first, std::uint64_t count) {
   auto* const all = reinterpret_cast<T*>(static_cast<std::byte*>(numbers.handle) + numbers.offset);
@@ -111,6 +123,23 @@ std::vector<std::uint64_t> DeviceSteps::ranks_at(Queue& queue, Memory keys,
   launch(queue, *ranks_, positions.size(), args, "sample");
   queue.read(ranks.data(), out, positions.size_bytes());
   return ranks;
+}
+
+std::vector<std::uint64_t> DeviceSteps::read_ranks(Queue& queue, const Memory& keys,
+                                                   std::uint64_t count) const {
+  const unsigned bytes = info(problem_.key).bytes;
+  std::vector<std::byte> copy(count * bytes);
+  if (count != 0) queue.read(copy.data(), keys, copy.size());
+  switch (bytes) {
+    case 1:
+      return ranks_of<std::uint8_t>(problem_, copy);
+    case 2:
+      return ranks_of<std::uint16_t>(problem_, copy);
+    case 4:
+      return ranks_of<std::uint32_t>(problem_, copy);
+    default:
+      return ranks_of<std::uint64_t>(problem_, copy);
+  }
 }
 
 std::vector<std::uint64_t> DeviceSteps::places(Queue& queue, Memory keys,

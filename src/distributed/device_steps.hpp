@@ -55,6 +55,9 @@ class DeviceSteps {
   // Returns the ranks of the keys at these positions.
   std::vector<std::uint64_t> ranks_at(Queue& queue, Memory keys,
                                       std::span<const std::uint64_t> positions);
+  // Returns the ranks of `count` keys, which are copied to the host.
+  std::vector<std::uint64_t> read_ranks(Queue& queue, const Memory& keys,
+                                        std::uint64_t count) const;
   // Returns, for each search, the position of the range's first key whose rank is not smaller.
   std::vector<std::uint64_t> places(Queue& queue, Memory keys,
                                     std::span<const RankSearch> searches);
