@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <set>
 
 #include "algorithms/algorithm.hpp"
@@ -100,6 +101,24 @@ TEST_F(BuiltKernelsTest, FindsMachineCodeAndTextOfAnyLength) {
       kernels.emplace_back(fmt::format("{} {}", start, bytes), code_of(code));
     }
   cuda::write_built_kernels(file("a"), kernels);
+  const BuiltKernels built(file("a"));
+  for (const auto& [source, code] : kernels) EXPECT_EQ(built.find(source), code) << source;
+}
+
+TEST_F(BuiltKernelsTest, CompressesSimilarCodesTogether) {
+  // Three codes of each of three kinds, of 1 MB each; a block has room for three. Those of one kind
+  // differ in one byte, and two of different kinds have nothing in common.
+  std::vector<std::pair<std::string, Code>> kernels;
+  for (int copy = 0; copy < 3; ++copy)
+    for (unsigned kind = 0; kind < 3; ++kind) {
+      std::mt19937 random(kind);
+      std::string code = "\177ELF";
+      while (code.size() < 1'000'000) code.push_back(static_cast<char>(random()));
+      code[500'000] = static_cast<char>(copy);
+      kernels.emplace_back(fmt::format("{} {}", copy, kind), code_of(code));
+    }
+  cuda::write_built_kernels(file("a"), kernels);
+  EXPECT_LT(fs::file_size(file("a")), 4'000'000u) << "each kind once";
   const BuiltKernels built(file("a"));
   for (const auto& [source, code] : kernels) EXPECT_EQ(built.find(source), code) << source;
 }

@@ -65,9 +65,6 @@ using Kernels = std::vector<std::pair<std::string, std::vector<std::byte>>>;
 Kernels compile(const std::set<std::string>& sources, cuda::Target target) {
   Kernels kernels;
   for (const auto& source : sources) kernels.emplace_back(source, std::vector<std::byte>());
-  // Make similar sources neighbours, for write_built_kernels(): those of nearly the same length
-  // have the same kernels with other parameters.
-  std::ranges::stable_sort(kernels, {}, [](const auto& kernel) { return kernel.first.size(); });
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;

@@ -21,6 +21,7 @@
 #include "../core/environment.hpp"
 #include "../core/own_file.hpp"
 #include "../core/warnings.hpp"
+#include "similar_order.hpp"
 
 namespace sortium::cuda {
 
@@ -48,8 +49,8 @@ Hash hash(std::span<const std::byte> data) {
 Hash hash(std::string_view text) { return hash(std::as_bytes(std::span(text))); }
 
 // A file consists of this header, the entries in ascending order of Entry::source, the block table,
-// and the blocks' data. Each block is compressed as .xz. A block holds the machine codes of
-// neighbouring kernels, because similar codes compress well together.
+// and the blocks' data. Each block is compressed as .xz. A block holds similar codes, which
+// compress well together.
 struct Header {
   char magic[8];
   std::uint64_t entries, blocks;
@@ -199,12 +200,12 @@ std::unique_ptr<const BuiltKernels> BuiltKernels::find_for(int arch) {
   return nullptr;
 }
 
-namespace {
-
 bool is_machine_code(std::span<const std::byte> code) {
   constexpr unsigned char elf[] = {0x7f, 'E', 'L', 'F'};
   return code.size() > sizeof elf && std::memcmp(code.data(), elf, sizeof elf) == 0;
 }
+
+namespace {
 
 // Bytes of a block: some 46 kernels of machine code, which take 28 ms to decompress. Blocks of half
 // the bytes made the file of sm_86 12 % larger, and packages more than 40 MB. PTX is longer, and
@@ -234,29 +235,24 @@ std::vector<std::uint8_t> compressed(std::span<const std::byte> block) {
   return packed;
 }
 
-// The content of a file that is being made.
+// The content of a file that is being made. Equal codes are written once.
 struct Writer {
   std::vector<Entry> entries;
   std::vector<Block> blocks;
   std::vector<std::uint8_t> packed;
-  std::vector<std::byte> block;   // the current block, not yet compressed
-  std::map<Hash, Entry> written;  // by the hash of the code: equal codes are written once
+  std::vector<std::byte> block;  // the current block, not yet compressed
 
-  void add(std::string_view source, std::span<const std::byte> code) {
-    const Hash code_hash = hash(code);
-    const auto [place, is_new] = written.try_emplace(code_hash);
-    if (is_new) {
-      if (block.size() + code.size() > block_bytes(code)) close_block();
-      place->second = {{},
-                       code_hash,
-                       static_cast<std::uint32_t>(blocks.size()),
-                       static_cast<std::uint32_t>(block.size()),
-                       static_cast<std::uint32_t>(code.size()),
-                       0};
-      block.insert(block.end(), code.begin(), code.end());
-    }
-    entries.push_back(place->second);
-    entries.back().source = hash(source);
+  // Returns where the code lies, as an entry without a source.
+  Entry add(std::span<const std::byte> code) {
+    if (block.size() + code.size() > block_bytes(code)) close_block();
+    const Entry place{{},
+                      hash(code),
+                      static_cast<std::uint32_t>(blocks.size()),
+                      static_cast<std::uint32_t>(block.size()),
+                      static_cast<std::uint32_t>(code.size()),
+                      0};
+    block.insert(block.end(), code.begin(), code.end());
+    return place;
   }
   void close_block() {
     if (block.empty()) return;
@@ -274,8 +270,20 @@ void write_built_kernels(
     const std::string& path,
     const std::vector<std::pair<std::string, std::vector<std::byte>>>& kernels) {
   Writer made;
-  for (const auto& [source, code] : kernels) made.add(source, code);
+  std::vector<std::span<const std::byte>> codes;  // the different ones
+  std::map<Hash, Entry> places;                   // by the hash of the code
+  for (const auto& [source, code] : kernels)
+    if (places.try_emplace(hash(std::span(code))).second) codes.emplace_back(code);
+  const std::size_t limit = codes.empty() ? 0 : block_bytes(codes.front());
+  for (const auto i : similar_order(codes, limit)) {
+    const Entry place = made.add(codes[i]);
+    places[place.code] = place;
+  }
   made.close_block();
+  for (const auto& [source, code] : kernels) {
+    made.entries.push_back(places.at(hash(std::span(code))));
+    made.entries.back().source = hash(source);
+  }
   std::ranges::sort(made.entries, {}, &Entry::source);
   const auto entries = std::as_bytes(std::span(made.entries));
   std::vector<std::byte> table(entries.begin(), entries.end());

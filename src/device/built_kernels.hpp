@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,9 +46,11 @@ class BuiltKernels {
   std::unique_ptr<File> file_;
 };
 
-// Writes a file that BuiltKernels can read. `kernels` are pairs of source and code. Similar kernels
-// should be neighbours, because neighbours are compressed together. Throws Error(device_failed) if
-// the file cannot be written.
+// True for machine code (an ELF file), false for PTX.
+[[nodiscard]] bool is_machine_code(std::span<const std::byte> code);
+
+// Writes a file that BuiltKernels can read. `kernels` are pairs of source and code, for one target.
+// Similar codes are compressed together. Throws Error(device_failed) if the file cannot be written.
 void write_built_kernels(
     const std::string& path,
     const std::vector<std::pair<std::string, std::vector<std::byte>>>& kernels);

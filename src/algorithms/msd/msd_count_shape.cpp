@@ -11,8 +11,6 @@
 namespace sortium::msd {
 namespace {
 
-constexpr std::uint64_t radix_size = 256;
-constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
 // How full a bucket of spread orders may be according to the samples, as a share of its capacity.
 // The rest allows for their error.
 constexpr double spread_fill = 0.85;

@@ -14,8 +14,6 @@
 namespace sortium::msd {
 namespace {
 
-constexpr std::uint64_t radix_size = 256;
-constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
 // Most bytes of msd_partition_memory_t with a map. Two work-groups of this size leave half of an
 // H200's 256 KB per compute unit to the cache.
 constexpr std::uint64_t mapped_tile_bytes = 66 * 1024 - 512;

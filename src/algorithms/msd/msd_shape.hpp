@@ -10,8 +10,10 @@
 namespace sortium::msd {
 
 constexpr unsigned digit_bits = 8, most_leading_bits = 2 * digit_bits;
-constexpr unsigned local_items = 19;   // records that a work-item has in most local sorts
-constexpr unsigned sector_bytes = 32;  // the device writes memory in units of this many bytes
+constexpr std::uint64_t radix_size = 1u << digit_bits;
+constexpr std::uint64_t gap_bytes = 64;  // alignment gaps between a structure's arrays
+constexpr unsigned local_items = 19;     // records that a work-item has in most local sorts
+constexpr unsigned sector_bytes = 32;    // the device writes memory in units of this many bytes
 constexpr unsigned count_work_group = 1024, count_items = 16;  // of msd_start and msd_count
 constexpr unsigned tile_count_items = 4;                       // of msd_count_tiles
 
