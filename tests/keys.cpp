@@ -52,6 +52,8 @@ std::string_view name(Distribution distribution) {
       return "hill";
     case Distribution::groups:
       return "groups";
+    case Distribution::letters:
+      return "letters";
   }
   return "?";
 }
@@ -266,6 +268,16 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       fill([&] {
         return (first + random.below(leads)) << low |
                (random.next() & ((std::uint64_t{1} << low) - 1));
+      });
+      break;
+    }
+    case Distribution::letters: {
+      const unsigned bits = info(problem.key).bits(),
+                     letters = std::min(bits / 5, bits < 64 ? 6u : 7u);
+      fill([&] {
+        std::uint64_t word = 0;
+        for (unsigned k = 0; k < letters; ++k) word = word << 5 | random.below(26);
+        return word;
       });
       break;
     }

@@ -203,6 +203,23 @@ std::vector<Bytes> make_columns(const RecordProblem& p, std::uint64_t seed) {
   return columns;
 }
 
+// Columns whose records differ in some bits only: every byte of an element has bits of its own that
+// are the same in all records.
+std::vector<Bytes> make_columns_with_gaps(const RecordProblem& p, std::uint64_t seed) {
+  auto columns = make_columns(p, seed);
+  Random random(seed + 1);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::uint64_t bytes = p.columns[c].bytes;
+    for (std::uint64_t b = 0; b < bytes; ++b) {
+      const auto differ = static_cast<std::byte>(random.next() & random.next()),
+                 same = static_cast<std::byte>(random.next());
+      for (std::uint64_t i = b; i < columns[c].size(); i += bytes)
+        columns[c][i] = (columns[c][i] & differ) | (same & ~differ);
+    }
+  }
+  return columns;
+}
+
 // -----------------------------------------------------------------------------------------------
 // A trial on device memory
 // -----------------------------------------------------------------------------------------------
@@ -303,13 +320,17 @@ std::string trial_of(const RecordProblem& p, const std::vector<Bytes>& columns,
                      static_cast<int>(after[at]), static_cast<int>(should[at]), near);
 }
 
-std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
+std::string trial(const RecordProblem& p, const std::vector<Bytes>& columns,
+                  const Method& method = {}) {
   const auto& device = test_device();
   const RecordPlan plan(device, p, method);
   if (plan.scratch_bytes() != RecordPlan::scratch_bytes_for(p, capabilities(*device), method))
     return "scratch_bytes_for differs";
-  return trial_of(p, make_columns(p, seed), plan.scratch_bytes(),
+  return trial_of(p, columns, plan.scratch_bytes(),
                   [&](Queue& queue, const RecordOperands& o) { plan.run(queue, o); });
+}
+std::string trial(const RecordProblem& p, std::uint64_t seed, const Method& method = {}) {
+  return trial(p, make_columns(p, seed), method);
 }
 
 std::vector<std::uint64_t> counts() {
@@ -695,6 +716,35 @@ TEST(Records, BitsThatDiffer) {
                 "bits of fields", sizes);
 }
 
+// Bits between those that differ are the same in all records.
+TEST(Records, BitsThatDifferWithGaps) {
+  if (on_host()) GTEST_SKIP() << "cpu:0 sorts by all bits";
+  if (is_set("SORTIUM_TEST_SMALL")) GTEST_SKIP() << "such lists are long";
+  const bool of_gpu = capabilities(*test_device()).kind == DeviceKind::gpu;
+  const std::uint64_t count = of_gpu ? 600'001u : 70'001u;
+  const RecordProblem problems[] = {
+      {.count = count, .columns = {{16}}, .key = {{0, 0, FieldType::bytes(16)}}},
+      {.count = count,
+       .columns = {{4, Moved::out}, {2}, {8, Moved::out}},
+       .key = {{0, 0, KeyType::f32, Order::descending},
+               {1, 0, KeyType::u16},
+               {2, 0, KeyType::i64}}},
+      {.count = count,
+       .columns = {{24, Moved::out}},
+       .key = {{0, 8, FieldType::u128()}, {0, 3, KeyType::u32, {}, {}, {}, 3, 29}}},
+      {.count = count,
+       .columns = {{8}},
+       .key = {{0, 4, KeyType::i32}, {0, 0, KeyType::f32}},
+       .position_bytes = 4},
+  };
+  for (const auto& p : problems)
+    for (int k = 0; k < 3; ++k) {
+      const std::uint64_t seed = run_seed() + static_cast<std::uint64_t>(k);
+      EXPECT_EQ(trial(p, make_columns_with_gaps(p, seed)), "")
+          << "columns of " << p.columns[0].bytes << " bytes and more, seed " << seed;
+    }
+}
+
 // The same steps for few records, so that a simulator can run their kernels. The host sorts by the
 // first word in place of a plan.
 TEST(Records, BitsThatDifferOfFewRecords) {
@@ -704,8 +754,8 @@ TEST(Records, BitsThatDifferOfFewRecords) {
   RecordProblem p{.count = 97,
                   .columns = {{16, Moved::out}, {4, Moved::out}},
                   .key = {{0, 0, FieldType::bytes(16)}, {1, 0, KeyType::f32, Order::descending}}};
-  for (const std::uint64_t seed : {1, 2}) {
-    const auto columns = make_columns(p, seed);
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const auto columns = seed < 3 ? make_columns(p, seed) : make_columns_with_gaps(p, seed);
     VaryingKey key(p, 4);
     TieSteps steps(p.count, 4, key.words(), c);
     key.build(*device, c);

@@ -1,8 +1,8 @@
 // Words of the bits in which records' keys differ. Each part of a key is a number of up to 64 order
-// bits, such as a field. Records differ only in the low bits of a part, its `width`; the bits above
-// are those of the first record. The parts' low bits, one part after the other, make one long
-// number. Its leading 64 bits are the first word, the next 64 bits the second, and so on. If fewer
-// bits are left for the last word, it repeats bits of the word before, in which its records tie.
+// bits, such as a field. Some of its bits are the same in all records, and do not affect the order.
+// The other bits of all parts, one part after the other, make one long number. Its leading 64 bits
+// are the first word, the next 64 bits the second, and so on. If fewer bits are left for the last
+// word, it repeats bits of the word before, in which its records tie.
 // fields.cl comes before this file.
 //
 PARAMETER(WG)
@@ -14,17 +14,53 @@ PARAMETER(FULL_WORD)     // expression for the first word of x[0], x[1] …, if 
 PARAMETER(STORE_COLUMN)  // statements that store the element of record i of column `column`, or set
                          // `unknown` to 1 if the word does not tell it
 
+#define MOVES 6
+
 typedef struct {
-  u64 first[PARTS];       // the parts of the first record
-  u32 differ[2 * PARTS];  // bits in which other records' parts differ from it, lower half first
-  u32 width[PARTS];
-  u32 from[PARTS];  // the place of the part's lowest bit in the long number
-  u32 low[WORDS];   // the place of each word's lowest bit
-  u32 used[WORDS];  // 1: the word has bits
-  u32 bits;         // of all parts
+  u64 first[PARTS];          // the parts of the first record
+  u64 moves[MOVES * PARTS];  // of a part: move i takes these bits 2^i places down
+  u32 differ[2 * PARTS];     // bits in which other records' parts differ, lower half first
+  u32 width[PARTS];          // number of these bits
+  u32 from[PARTS];           // the place of the part's lowest bit in the long number
+  u32 low[WORDS];            // the place of each word's lowest bit
+  u32 used[WORDS];           // 1: the word has bits
+  u32 bits;                  // of all parts
 } varying_t;
 
-// Returns the bits of part `x` in the word whose lowest bit is bit `low` of the long number.
+// Computes the moves that bring the set bits of `mask` together at the low end, in their order:
+// each of them passes the cleared bits below it. If their number has bit i, move i takes it 2^i
+// places down. (H. S. Warren, Hacker's Delight, 2012, section 7-4.)
+INLINE void find_moves(u64 mask, GLOBAL u64* moves) {
+  u64 above_cleared = ~mask << 1;
+  for (u32 i = 0; i < MOVES; ++i) {
+    u64 odd = above_cleared;  // becomes: an odd number of cleared bits are below
+    for (u32 s = 1; s < 64; s *= 2) odd ^= odd << s;
+    const u64 moved = odd & mask;
+    moves[i] = moved;
+    mask = (mask ^ moved) | moved >> (1u << i);
+    above_cleared &= ~odd;  // every second one remains, so their number is halved
+  }
+}
+INLINE u64 with_moves(u64 x, GLOBAL const u64* moves) {
+  UNROLL
+  for (u32 i = 0; i < MOVES; ++i) {
+    const u64 moved = x & moves[i];
+    x = (x ^ moved) | moved >> (1u << i);
+  }
+  return x;
+}
+INLINE u64 without_moves(u64 x, GLOBAL const u64* moves) {
+  UNROLL
+  for (u32 i = MOVES; i-- > 0;) x = (x & ~moves[i]) | (x << (1u << i) & moves[i]);
+  return x;
+}
+
+// Returns the bits in which part p differs.
+INLINE u64 differing_bits(GLOBAL const varying_t* key, u32 p) {
+  return (u64)key->differ[2 * p + 1] << 32 | key->differ[2 * p];
+}
+
+// Returns the low `width` bits of `x` in the word whose lowest bit is bit `low` of the long number.
 INLINE u64 shifted_part(u64 x, u32 from, u32 width, u32 low) {
   const u64 bits = width == 0 ? 0 : x & ~(u64)0 >> (64 - width);
   if (from >= low) return from - low < 64 ? bits << (from - low) : 0;
@@ -77,11 +113,12 @@ void records_places(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
   LOAD_PARTS
   u32 bits = 0;
   for (u32 p = PARTS; p-- > 0;) {
-    const u64 differ = (u64)key->differ[2 * p + 1] << 32 | key->differ[2 * p];
+    const u64 differ = differing_bits(key, p);
     key->first[p] = x[p];
     key->from[p] = bits;
-    key->width[p] = differ == 0 ? 0 : highest_bit(differ) + 1;
+    key->width[p] = popcount32(differ) + popcount32(differ >> 32);
     bits += key->width[p];
+    find_moves(differ, &key->moves[MOVES * p]);
   }
   key->bits = bits;
   for (u32 w = 0; w < WORDS; ++w) {
@@ -100,20 +137,24 @@ void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const
                           GLOBAL const value_t* positions, GLOBAL const u64* count,
                           GLOBAL u64* words, u32 w, u64 n) {
   u64 x[PARTS];
-  u32 from[PARTS], width[PARTS];
+  u32 from[PARTS], width[PARTS], has_gaps[PARTS];
   const u32 low = key->low[w];
   const u64 end = count ? *count : w == 0 && key->bits == FULL_BITS ? 0 : n;
   UNROLL
   for (u32 p = 0; p < PARTS; ++p) {
     from[p] = key->from[p];
     width[p] = key->width[p];
+    has_gaps[p] = width[p] > 0 && differing_bits(key, p) >> 1 >> (width[p] - 1) != 0 ? 1 : 0;
   }
   for (u64 i = (u64)group_id() * WG + local_id(); i < end; i += (u64)group_count() * WG) {
     const u64 at = positions ? (u64)positions[i] : i;
     u64 word = 0;
     LOAD_PARTS
     UNROLL
-    for (u32 p = 0; p < PARTS; ++p) word |= shifted_part(x[p], from[p], width[p], low);
+    for (u32 p = 0; p < PARTS; ++p) {
+      if (has_gaps[p]) x[p] = with_moves(x[p] & differing_bits(key, p), &key->moves[MOVES * p]);
+      word |= shifted_part(x[p], from[p], width[p], low);
+    }
     words[i] = word;
   }
 }
@@ -124,10 +165,10 @@ INLINE u32 part_is_known(GLOBAL const varying_t* key, u32 p) {
 }
 // Returns part p of the record whose first word is `word`. The part must be known.
 INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word) {
-  const u32 width = key->width[p];
-  const u64 mask = width == 0 ? 0 : ~(u64)0 >> (64 - width);
-  const u64 bits = width == 0 ? 0 : word >> (key->from[p] - key->low[0]);
-  return (bits & mask) | (key->first[p] & ~mask);
+  const u64 differ = differing_bits(key, p);
+  if (differ == 0) return key->first[p];
+  const u64 bits = without_moves(word >> (key->from[p] - key->low[0]), &key->moves[MOVES * p]);
+  return (bits & differ) | (key->first[p] & ~differ);
 }
 
 // Returns 1 if several numbers (NaN, zeros) have these order bits, so that they do not tell which.

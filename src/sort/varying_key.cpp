@@ -17,7 +17,7 @@ constexpr std::size_t most_parts = 16;  // more would not stay in a work-item's 
 
 // The byte in varying_t of varying.cl where its member `used` begins, and the size of varying_t.
 std::uint64_t word_flags_at(std::uint64_t parts, std::uint64_t words) {
-  return parts * (8 + 4 * 4) + words * 4;
+  return parts * (8 + 6 * 8 + 4 * 4) + words * 4;
 }
 std::uint64_t bytes_of_table(std::uint64_t parts, std::uint64_t words) {
   return ceil_div(word_flags_at(parts, words) + words * 4 + 4, 8) * 8;

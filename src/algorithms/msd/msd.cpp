@@ -328,6 +328,7 @@ class MsdSorter final : public Sorter {
                         {"n", problem_.count},
                         {"shift", bucket_bit()},
                         {"crowd", limits.crowd},
+                        {"pairs_most", limits.pairs},
                         {"map_crowd", limits.map_crowd},
                         {"map_crowded", limits.map_crowded},
                         {"pivot", limits.pivot},

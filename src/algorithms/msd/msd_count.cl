@@ -339,7 +339,7 @@ OUTLINE u32 count_stretched_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg,
 INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   const u32 t = local_id();
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  if (t == 0) mine->crowded = 0;
+  if (t == 0) mine->crowded = mine->pairs = 0;
 #if SETS_ASIDE
   if (t == 0) mine->found = 0;
 #endif
@@ -401,19 +401,20 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
-               GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 map_crowd,
-               u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most, u32 lead_most,
-               u32 coarse, u32 stretch_coarse, u32 equalized_crowd, GLOBAL u32* spread,
-               GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer, GLOBAL u32* map,
-               GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list, u32 most_listed,
-               GLOBAL u32* done, GLOBAL u32* starts, u32 capacity, u32 mapped_capacity,
-               GLOBAL u32* aside) {
+               GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 pairs_most,
+               u32 map_crowd, u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most,
+               u32 lead_most, u32 coarse, u32 stretch_coarse, u32 equalized_crowd,
+               GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer,
+               GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list,
+               u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts, u32 capacity,
+               u32 mapped_capacity, GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
   clear_memory(mine);
   limits_t limits;
-  limits.crowd = crowd, limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
+  limits.crowd = crowd, limits.pairs = pairs_most;
+  limits.map_crowd = map_crowd, limits.map_crowded = map_crowded;
   limits.pivot = pivot, limits.repeats = repeats_most;
   limits.rare = rare_most, limits.lead = lead_most;
   limits.coarse = coarse, limits.stretch_coarse = stretch_coarse;

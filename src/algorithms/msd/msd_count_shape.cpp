@@ -129,6 +129,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const double judged = count.judged;
   const auto records = static_cast<double>(problem.count);
   limits.crowd = crowd_of(full);
+  // If the buckets of all keys are full, a sample has `full` others in its bucket: each pair counts
+  // for two samples. More pairs than that mean that some buckets are too large.
+  const double pairs = judged * full / 2;
+  limits.pairs = clamped(pairs + 4 * std::sqrt(pairs) + 8, 1.0);
   if (shape.map.cells != 0) {
     // The samples of a bucket that is certainly too large are in excess.
     const double mapped = samples_of(problem, shape.mapped_local.capacity(), count.sampled);

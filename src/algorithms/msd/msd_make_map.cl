@@ -210,7 +210,8 @@ OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples
   for (u32 i = 0; i < GATHERED; ++i)
     bucket[i] = is_pivot(mine, w, order[i]) ? NO_BUCKET
                                             : bucket_of_order(&mine->map, w, order[i], w.pivots);
-  return count_crowded(mine, bucket, GATHERED, limits.map_crowd, 0) <= limits.map_crowded;
+  u32 pairs;
+  return count_crowded(mine, bucket, GATHERED, limits.map_crowd, 0, &pairs) <= limits.map_crowded;
 #else
   return 1;
 #endif

@@ -61,6 +61,7 @@ typedef struct {
 #endif
   index_t scratch[SCAN_WORDS(WG)];
   u32 crowded;             // excess samples; at the end of the count not 0 if a bucket is too large
+  u32 pairs;               // pairs of samples in the same bucket
   u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
   u32 last;                // 1: this is the last work-group of the count
 #if SETS_ASIDE
@@ -90,7 +91,7 @@ typedef struct {
 #define COARSE min((u32)BUCKETS, max((u32)(SAMPLES * WG) / 64, 1u))
 // Thresholds for the samples; see SampleLimits in msd_shape.hpp.
 typedef struct {
-  u32 crowd, map_crowd, map_crowded, pivot, repeats, rare, lead, coarse, stretch_coarse;
+  u32 crowd, pairs, map_crowd, map_crowded, pivot, repeats, rare, lead, coarse, stretch_coarse;
 #if EQUALIZES
   u32 equalized_crowd;
   u32 sample_records;  // 256 times the records that a sample stands for
@@ -154,12 +155,13 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 // Returns how many samples are in excess: they are in a bucket that already has `crowd` samples.
 // bucket[i] is the bucket of this work-item's sample i. `coarse`: 1 if these are ranges of buckets,
 // which have a word each, because narrow counts would overflow. mine->counts and mine->crowded must
-// be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET is left out. Contains barriers.
+// be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET is left out. Sets *all_pairs to the
+// number of pairs of samples that are in the same bucket. Contains barriers.
 #define NO_BUCKET (~0u)
 INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples, u32 crowd,
-                         u32 coarse) {
+                         u32 coarse, u32* all_pairs) {
   const u32 t = local_id();
-  u32 crowded = 0;
+  u32 crowded = 0, pairs = 0;
   UNROLL
   for (u32 i = 0; i < samples; ++i) {
     if (bucket[i] == NO_BUCKET) continue;
@@ -168,15 +170,36 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
                : COUNT_OF(local_add(&mine->counts[bucket[i] / PER_WORD], 1u << PLACE(bucket[i])),
                           bucket[i]);
     crowded += before >= crowd ? 1u : 0u;
+    pairs += before;
   }
   if (crowded != 0) local_add(&mine->crowded, crowded);
+  if (pairs != 0) local_add(&mine->pairs, pairs);
   barrier_local();
   const u32 all = mine->crowded;
+  *all_pairs = mine->pairs;
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   barrier_local();
-  if (t == 0) mine->crowded = 0;
+  if (t == 0) mine->crowded = mine->pairs = 0;
   barrier_local();
   return all;
+}
+
+// Returns 1 if the samples spread over buckets: none is crowded. A bucket has few samples, which
+// tell little. All pairs together tell how full the bucket of an average key is. The range of many
+// buckets shows where keys are dense; it may have `coarse` samples. bucket[i] changes. Contains
+// barriers.
+INLINE u32 samples_spread(LOCAL msd_count_memory_t* mine, u32* bucket, limits_t limits,
+                          u32 coarse) {
+  u32 pairs;
+  if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0, &pairs) != 0) return 0;
+  if (pairs > limits.pairs) return 0;
+#if MAPS || SPREAD_BITS || STRETCHES
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i)
+    if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
+  if (count_crowded(mine, bucket, SAMPLES, coarse, 1, &pairs) != 0) return 0;
+#endif
+  return 1;
 }
 
 #if MAPS || EQUALIZES

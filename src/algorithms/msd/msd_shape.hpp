@@ -123,6 +123,7 @@ struct CountShape {
 // leading bits or not mapped; see msd_count.
 struct SampleLimits {
   std::uint32_t crowd = 0;  // the most samples in one bucket of leading bits
+  std::uint32_t pairs = 0;  // the most pairs of samples that are in the same bucket
   std::uint32_t map_crowd =
       0;  // samples that one mapped bucket may have before others count for `map_crowded`
   std::uint32_t map_crowded =

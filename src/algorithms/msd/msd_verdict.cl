@@ -43,14 +43,12 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
     largest = max(largest, key_order(sample[i]));
   }
   find_edges(mine->edges, &least, &largest);
+  barrier_local();  // a map uses the edges again
   if (!choose_stretch(least, largest, stretch)) return 0;
   u32 bucket[SAMPLES];
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) bucket[i] = stretched_bucket(*stretch, sample[i]);
-  if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) != 0) return 0;
-  UNROLL
-  for (u32 i = 0; i < SAMPLES; ++i) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
-  return count_crowded(mine, bucket, SAMPLES, limits.stretch_coarse, 1) == 0;
+  return samples_spread(mine, bucket, limits, limits.stretch_coarse);
 }
 #endif
 
@@ -166,14 +164,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #else
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
-    spreads = count_crowded(mine, bucket, SAMPLES, limits.crowd, 0) == 0;
-#if MAPS || SPREAD_BITS || STRETCHES
-    // A bucket has few samples, which tell little. Many buckets together tell more.
-    UNROLL
-    for (u32 i = 0; i < SAMPLES; ++i)
-      if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
-    if (spreads) spreads = count_crowded(mine, bucket, SAMPLES, limits.coarse, 1) == 0;
-#endif
+    spreads = samples_spread(mine, bucket, limits, limits.coarse);
 #if SPREAD_BITS && !SETS_ASIDE
     index_t all_others;
     wg_scan_add(mine->scratch, WG, others, &all_others);
