@@ -106,7 +106,7 @@ TEST_F(BuiltKernelsTest, FindsMachineCodeAndTextOfAnyLength) {
 }
 
 TEST_F(BuiltKernelsTest, CompressesSimilarCodesTogether) {
-  // Three codes of each of three kinds, of 1 MB each; a block has room for three. Those of one kind
+  // Three codes of each of three kinds, of 1 MB each; a block holds three. Those of one kind
   // differ in one byte, and two of different kinds have nothing in common.
   std::vector<std::pair<std::string, Code>> kernels;
   for (int copy = 0; copy < 3; ++copy)

@@ -390,6 +390,11 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   EXPECT_LE(limits_of(p).crowd, 16u);
   EXPECT_EQ(limits_of(shorter).rare, 4096u / 3);
   EXPECT_GE(limits_of(shorter).repeats, 2u);
+  // 4096 samples in 8192 buckets: 1024 pairs share a bucket if keys spread. There are 1.5 times as
+  // many if an average key's bucket is 1.5 times as full as the mean; a bucket holds only 1.19
+  // times.
+  EXPECT_GT(limits_of(pairs(16 * million, KeyType::u64)).pairs, 1024 + 4 * 32u);
+  EXPECT_LT(limits_of(pairs(16 * million, KeyType::u64)).pairs, 1400u);
 }
 
 // What RadixPasses asks for, on a device with much local memory and on one with little.

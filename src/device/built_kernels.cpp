@@ -270,7 +270,7 @@ void write_built_kernels(
     const std::string& path,
     const std::vector<std::pair<std::string, std::vector<std::byte>>>& kernels) {
   Writer made;
-  std::vector<std::span<const std::byte>> codes;  // the different ones
+  std::vector<std::span<const std::byte>> codes;  // each distinct code once
   std::map<Hash, Entry> places;                   // by the hash of the code
   for (const auto& [source, code] : kernels)
     if (places.try_emplace(hash(std::span(code))).second) codes.emplace_back(code);

@@ -6,6 +6,7 @@
 // fields.cl comes before this file.
 //
 PARAMETER(WG)
+PARAMETER(MOVES)         // 6: moves that bring any bits of 64 together
 PARAMETER(PARTS)         // parts of a key, the most significant first
 PARAMETER(WORDS)         // words that hold a key if all bits of its parts differ
 PARAMETER(LOAD_PARTS)    // statements that store the parts of record `at` in x[0], x[1] …
@@ -14,22 +15,22 @@ PARAMETER(FULL_WORD)     // expression for the first word of x[0], x[1] …, if 
 PARAMETER(STORE_COLUMN)  // statements that store the element of record i of column `column`, or set
                          // `unknown` to 1 if the word does not tell it
 
-#define MOVES 6
-
 typedef struct {
   u64 first[PARTS];          // the parts of the first record
-  u64 moves[MOVES * PARTS];  // of a part: move i takes these bits 2^i places down
-  u32 differ[2 * PARTS];     // bits in which other records' parts differ, lower half first
+  u64 moves[MOVES * PARTS];  // of each part; see find_moves
+  u32 differ[2 * PARTS];     // bits in which other records differ from the first one, lower half
+                             // first
   u32 width[PARTS];          // number of these bits
   u32 from[PARTS];           // the place of the part's lowest bit in the long number
   u32 low[WORDS];            // the place of each word's lowest bit
   u32 used[WORDS];           // 1: the word has bits
-  u32 bits;                  // of all parts
+  u32 bits;                  // number of differing bits in all parts
 } varying_t;
 
-// Computes the moves that bring the set bits of `mask` together at the low end, in their order:
-// each of them passes the cleared bits below it. If their number has bit i, move i takes it 2^i
-// places down. (H. S. Warren, Hacker's Delight, 2012, section 7-4.)
+// Computes the moves that bring the set bits of `mask` together at the low end, in their order. A
+// set bit moves down by the number of cleared bits below it. moves[i] has the bits that move down
+// by 2^i, at their places after moves 0 to i - 1. (H. S. Warren, Hacker's Delight, 2012, section
+// 7-4.)
 INLINE void find_moves(u64 mask, GLOBAL u64* moves) {
   u64 above_cleared = ~mask << 1;
   for (u32 i = 0; i < MOVES; ++i) {
@@ -41,7 +42,8 @@ INLINE void find_moves(u64 mask, GLOBAL u64* moves) {
     above_cleared &= ~odd;  // every second one remains, so their number is halved
   }
 }
-INLINE u64 with_moves(u64 x, GLOBAL const u64* moves) {
+// Returns the bits of x at the low end. x has no bits outside the mask.
+INLINE u64 compressed_bits(u64 x, GLOBAL const u64* moves) {
   UNROLL
   for (u32 i = 0; i < MOVES; ++i) {
     const u64 moved = x & moves[i];
@@ -49,7 +51,8 @@ INLINE u64 with_moves(u64 x, GLOBAL const u64* moves) {
   }
   return x;
 }
-INLINE u64 without_moves(u64 x, GLOBAL const u64* moves) {
+// The inverse. Bits outside the mask have no meaning.
+INLINE u64 expanded_bits(u64 x, GLOBAL const u64* moves) {
   UNROLL
   for (u32 i = MOVES; i-- > 0;) x = (x & ~moves[i]) | (x << (1u << i) & moves[i]);
   return x;
@@ -60,7 +63,8 @@ INLINE u64 differing_bits(GLOBAL const varying_t* key, u32 p) {
   return (u64)key->differ[2 * p + 1] << 32 | key->differ[2 * p];
 }
 
-// Returns the low `width` bits of `x` in the word whose lowest bit is bit `low` of the long number.
+// Returns the low `width` bits of x, which begin at bit `from` of the long number, at their places
+// in the word that begins at bit `low`.
 INLINE u64 shifted_part(u64 x, u32 from, u32 width, u32 low) {
   const u64 bits = width == 0 ? 0 : x & ~(u64)0 >> (64 - width);
   if (from >= low) return from - low < 64 ? bits << (from - low) : 0;
@@ -152,7 +156,8 @@ void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const
     LOAD_PARTS
     UNROLL
     for (u32 p = 0; p < PARTS; ++p) {
-      if (has_gaps[p]) x[p] = with_moves(x[p] & differing_bits(key, p), &key->moves[MOVES * p]);
+      if (has_gaps[p])
+        x[p] = compressed_bits(x[p] & differing_bits(key, p), &key->moves[MOVES * p]);
       word |= shifted_part(x[p], from[p], width[p], low);
     }
     words[i] = word;
@@ -167,7 +172,7 @@ INLINE u32 part_is_known(GLOBAL const varying_t* key, u32 p) {
 INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word) {
   const u64 differ = differing_bits(key, p);
   if (differ == 0) return key->first[p];
-  const u64 bits = without_moves(word >> (key->from[p] - key->low[0]), &key->moves[MOVES * p]);
+  const u64 bits = expanded_bits(word >> (key->from[p] - key->low[0]), &key->moves[MOVES * p]);
   return (bits & differ) | (key->first[p] & ~differ);
 }
 

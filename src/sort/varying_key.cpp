@@ -13,11 +13,12 @@
 namespace sortium {
 namespace {
 
+constexpr unsigned moves = 6;           // that bring any bits of a number together: log2(64)
 constexpr std::size_t most_parts = 16;  // more would not stay in a work-item's registers
 
 // The byte in varying_t of varying.cl where its member `used` begins, and the size of varying_t.
 std::uint64_t word_flags_at(std::uint64_t parts, std::uint64_t words) {
-  return parts * (8 + 6 * 8 + 4 * 4) + words * 4;
+  return parts * (8 + moves * 8 + 4 * 4) + words * 4;
 }
 std::uint64_t bytes_of_table(std::uint64_t parts, std::uint64_t words) {
   return ceil_div(word_flags_at(parts, words) + words * 4 + 4, 8) * 8;
@@ -121,6 +122,7 @@ void VaryingKey::build(Device& device, const Capabilities& c) {
                 .payload = Payload::values,
                 .value_bytes = position_bytes_})
       .set("WG", work_group_)
+      .set("MOVES", moves)
       .set("PARTS", parts_.size())
       .set("WORDS", words())
       .set("LOAD_PARTS", load_text())

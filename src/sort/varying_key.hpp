@@ -1,5 +1,5 @@
-// Packs the keys of records into words. The words leave out the leading bits of each field that are
-// equal in all records; the device finds these bits. A key of several fields is then often one
+// Packs the keys of records into words. The words leave out every bit that is equal in all
+// records; the device finds these bits. A key of several fields is then often one
 // word: ids, kinds and times use few of their bits, and a common prefix of strings takes none.
 #pragma once
 

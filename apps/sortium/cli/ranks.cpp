@@ -89,7 +89,7 @@ Ranks::Ranks(double timeout_seconds) : file_(find_module()) {
   if (::dlopen(SORTIUM_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL) == nullptr)
     throw Failure(exit_runtime, fmt::format("--distributed: MPI is missing: {}", ::dlerror()));
 #endif
-  module_ = ::dlopen(file_.c_str(), RTLD_NOW);
+  module_ = ::dlopen(file_.c_str(), RTLD_LAZY);
   if (module_ == nullptr)
     throw Failure(exit_runtime,
                   fmt::format("--distributed: the MPI module cannot be loaded: {}", ::dlerror()));

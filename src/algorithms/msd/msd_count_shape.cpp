@@ -129,8 +129,9 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   const double judged = count.judged;
   const auto records = static_cast<double>(problem.count);
   limits.crowd = crowd_of(full);
-  // If the buckets of all keys are full, a sample has `full` others in its bucket: each pair counts
-  // for two samples. More pairs than that mean that some buckets are too large.
+  // If all buckets were full, each sample would share its bucket with `full` others: judged * full
+  // / 2 pairs. More pairs mean that a bucket exceeds its capacity. The margin is that of
+  // crowd_of().
   const double pairs = judged * full / 2;
   limits.pairs = clamped(pairs + 4 * std::sqrt(pairs) + 8, 1.0);
   if (shape.map.cells != 0) {

@@ -184,10 +184,10 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   return all;
 }
 
-// Returns 1 if the samples spread over buckets: none is crowded. A bucket has few samples, which
-// tell little. All pairs together tell how full the bucket of an average key is. The range of many
-// buckets shows where keys are dense; it may have `coarse` samples. bucket[i] changes. Contains
-// barriers.
+// Returns 1 if no bucket has more than limits.crowd samples, at most limits.pairs pairs of samples
+// share a bucket, and no range of buckets has more than `coarse` samples. One bucket has too few
+// samples to show that it is somewhat too full; all pairs together show it. May replace bucket[i]
+// by its range. Contains barriers.
 INLINE u32 samples_spread(LOCAL msd_count_memory_t* mine, u32* bucket, limits_t limits,
                           u32 coarse) {
   u32 pairs;

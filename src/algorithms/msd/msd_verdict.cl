@@ -43,7 +43,10 @@ INLINE u32 try_stretch(LOCAL msd_count_memory_t* mine, const ukey_t* sample, lim
     largest = max(largest, key_order(sample[i]));
   }
   find_edges(mine->edges, &least, &largest);
-  barrier_local();  // a map uses the edges again
+  // A map uses the edges again. First, all work-items must have read them.
+  barrier_local();
+  if (local_id() < 4) mine->edges[local_id()] = 0;
+  barrier_local();
   if (!choose_stretch(least, largest, stretch)) return 0;
   u32 bucket[SAMPLES];
   UNROLL
