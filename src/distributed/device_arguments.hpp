@@ -13,13 +13,20 @@ namespace sortium::distributed {
 
 inline constexpr unsigned most_given_slices = 64;
 
-inline void validate(const Problem& p, const DeviceOptions& options, const Queue& queue,
-                     Device& device) {
-  validate_problem(p);
+// What sorts of keys and of records have in common. `p`: a valid Problem or RecordProblem.
+template <class AnyProblem>
+void validate_options(const AnyProblem& p, const DeviceOptions& options, const Queue& queue,
+                      Device& device) {
   validate_enumeration(options.balance, Balance::even, "balance");
   validate_method(options.method.algorithm);
   validate_queue(queue, device);
   if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
+}
+
+inline void validate(const Problem& p, const DeviceOptions& options, const Queue& queue,
+                     Device& device) {
+  validate_problem(p);
+  validate_options(p, options, queue, device);
   if (options.slices > most_given_slices)
     refuse(fmt::format("slices is {}; up to {} are allowed", options.slices, most_given_slices));
 }

@@ -18,6 +18,7 @@
 #include "agreement.hpp"
 #include "borders.hpp"
 #include "columns.hpp"
+#include "device_arguments.hpp"
 #include "exact.hpp"
 #include "extent.hpp"
 
@@ -43,10 +44,7 @@ std::uint64_t record_bytes(const std::vector<Column>& columns) {
 void validate(const RecordProblem& p, const DeviceOptions& options, const Queue& queue,
               Device& device) {
   validate_record_problem(p);
-  validate_enumeration(options.balance, Balance::even, "balance");
-  validate_method(options.method.algorithm);
-  validate_queue(queue, device);
-  if (p.segments != 0 || p.limit != 0) refuse("a distributed sort takes no segments and no limit");
+  validate_options(p, options, queue, device);
   if (all_columns(p).size() > max_columns)
     refuse(fmt::format("there are {} columns; positions are one more, and {} are allowed",
                        p.columns.size(), max_columns));

@@ -18,7 +18,7 @@ class InnerSlices {
   };
 
   InnerSlices() = default;  // there are none
-  // `counts` has the number of records in each bucket of rank 0, then of rank 1 and so on, and
+  // `counts` has, for rank 0, rank 1 and so on, the rank's number of records in each bucket, and
   // `all` the sums over the ranks. targets[b] is the number of records left of border b.
   // begin_of(rank, slice) returns the bucket with which slice 1, 2 ... `slices` - 1 begins.
   template <class BeginOf>

@@ -13,8 +13,8 @@ inline Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count
 }
 
 // In one turn, each rank receives one slice of its part. out[r] records from record from[r] of the
-// divided records are sent to rank r, and in[r] are received from it. What is received begins at
-// record `to` of the output, in the order of the ranks.
+// divided records are sent to rank r, and in[r] are received from it. The received
+// records are stored from record `to` of the output on, in the order of the ranks.
 struct Turn {
   std::vector<std::uint64_t> from{}, out{}, in{};
   std::uint64_t to = 0;

@@ -51,7 +51,8 @@ INLINE u64 compressed_bits(u64 x, GLOBAL const u64* moves) {
   }
   return x;
 }
-// The inverse. Bits outside the mask have no meaning.
+// The inverse: returns the low bits of x at the places of the mask's bits. All other bits of the
+// result have no meaning.
 INLINE u64 expanded_bits(u64 x, GLOBAL const u64* moves) {
   UNROLL
   for (u32 i = MOVES; i-- > 0;) x = (x & ~moves[i]) | (x << (1u << i) & moves[i]);

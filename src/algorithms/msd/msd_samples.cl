@@ -154,9 +154,10 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 
 // Returns how many samples are in excess: they are in a bucket that already has `crowd` samples.
 // bucket[i] is the bucket of this work-item's sample i. `coarse`: 1 if these are ranges of buckets,
-// which have a word each, because narrow counts would overflow. mine->counts and mine->crowded must
-// be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET is left out. Sets *all_pairs to the
-// number of pairs of samples that are in the same bucket. Contains barriers.
+// which have a word each, because narrow counts would overflow. mine->counts,
+// mine->crowded and mine->pairs must be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET
+// is left out. Sets *all_pairs to the number of pairs of samples that are in the same bucket.
+// Contains barriers.
 #define NO_BUCKET (~0u)
 INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples, u32 crowd,
                          u32 coarse, u32* all_pairs) {

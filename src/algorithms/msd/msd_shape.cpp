@@ -422,8 +422,8 @@ Stretch choose_stretch(const Problem& p, const Shape& shape) {
   if (info(p.key).is_float || key_bits(p) != info(p.key).bits() || !shape.samples_keys ||
       partition_sorts(p, shape) || shape.local.work_group == 0)
     return stretch;
-  // The larger the scale, the fewer bits of a bucket's keys differ. As many must be left as choose
-  // one of all bins.
+  // A larger scale leaves fewer bits in which a bucket's keys differ. Enough of these bits must
+  // remain to choose a bin.
   const auto bin_bits = static_cast<unsigned>(std::bit_width(shape.local.bins() - 1));
   const unsigned low_bits = key_bits(p) - shape.bits;
   stretch.most = low_bits > bin_bits ? low_bits - bin_bits : 0;
