@@ -88,6 +88,105 @@ TEST(Segments, RowsAreSortedEachByItself) {
   EXPECT_TRUE(argsort_rows(few, 3).empty());
 }
 
+// Columns of a matrix: alone, with values of 4 bytes and of 3, and by positions.
+TEST(Segments, ColumnsAreSortedEachByItself) {
+  const Options options{.order = Order::descending, .device = device_spec()};
+  std::vector<std::uint16_t> before(24'000);
+  Random random(4);
+  for (auto& key : before) key = static_cast<std::uint16_t>(random.below(500));
+  for (const std::uint64_t columns : {1u, 3u, 40u, 1000u, 24'000u}) {
+    SCOPED_TRACE(columns);
+    const std::uint64_t rows = before.size() / columns;
+    std::vector<std::uint64_t> expected(before.size()), column(rows);
+    for (std::uint64_t c = 0; c < columns; ++c) {
+      for (std::uint64_t r = 0; r < rows; ++r) column[r] = r * columns + c;
+      std::ranges::stable_sort(column, std::greater(), [&](std::uint64_t i) { return before[i]; });
+      for (std::uint64_t r = 0; r < rows; ++r) expected[r * columns + c] = column[r];
+    }
+    EXPECT_TRUE(argsort_columns<std::uint64_t>(before, columns, options) == expected);
+    auto alone = before, wide = before, keys = before;
+    std::vector<std::uint32_t> values(keys.size());
+    std::iota(values.begin(), values.end(), 7u);
+    std::vector<std::array<std::uint8_t, 3>> wide_values(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      wide_values[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8), 7};
+    const auto wide_before = wide_values;
+    sort_columns(alone, columns, options);
+    sort_columns(keys, values, columns, options);
+    sort_columns(wide, wide_values, columns, options);
+    EXPECT_TRUE(keys == alone);
+    EXPECT_TRUE(wide == alone);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      ASSERT_EQ(keys[i], before[expected[i]]) << i;
+      ASSERT_EQ(values[i], expected[i] + 7) << i;
+      ASSERT_EQ(wide_values[i], wide_before[expected[i]]) << i;
+    }
+  }
+  // A few records, without a named device, and no records.
+  std::vector<float> few{3, 9, 2, 8, 1, 0};
+  sort_columns(few, 2);
+  EXPECT_EQ(few, (std::vector<float>{1, 0, 2, 8, 3, 9}));
+  few.clear();
+  sort_columns(few, 3);
+  EXPECT_TRUE(argsort_columns(few, 3).empty());
+}
+
+// The first records along the middle axis of an array of shape (4, 100, 30), into memory apart.
+TEST(Segments, FirstRecordsAlongAnAxis) {
+  const std::uint64_t matrices = 4, length = 100, stride = 30, limit = 7;
+  std::vector<std::int32_t> keys(matrices * length * stride);
+  Random random(5);
+  for (auto& key : keys) key = static_cast<std::int32_t>(random.below(50));
+  const Problem problem{.key = KeyType::i32,
+                        .count = keys.size(),
+                        .payload = Payload::positions,
+                        .segments = matrices * stride,
+                        .offset_bytes = 0,
+                        .limit = limit,
+                        .stride = stride};
+  std::vector<std::int32_t> first(matrices * limit * stride);
+  std::vector<std::uint32_t> positions(first.size());
+  sort_host(problem, {keys.data(), first.data(), nullptr, positions.data()},
+            {.device = device_spec()});
+  for (std::uint64_t m = 0; m < matrices; ++m)
+    for (std::uint64_t c = 0; c < stride; ++c) {
+      std::vector<std::uint64_t> order(length);
+      for (std::uint64_t j = 0; j < length; ++j) order[j] = (m * length + j) * stride + c;
+      std::ranges::stable_sort(order, {}, [&](std::uint64_t i) { return keys[i]; });
+      for (std::uint64_t j = 0; j < limit; ++j) {
+        const std::uint64_t to = (m * limit + j) * stride + c;
+        ASSERT_EQ(positions[to], order[j]) << m << ' ' << c << ' ' << j;
+        ASSERT_EQ(first[to], keys[order[j]]) << m << ' ' << c << ' ' << j;
+      }
+    }
+}
+
+TEST(Segments, WrongStridesAreRefused) {
+  std::vector<std::uint32_t> keys(24);
+  Problem problem{.count = 24, .segments = 6, .offset_bytes = 0, .stride = 4};
+  const auto sort = [&] { sort_host(problem, {keys.data(), keys.data()}, {}); };
+  const auto refused = [&](std::initializer_list<std::string_view> words) {
+    expect_error(sort, ErrorCode::invalid_argument, words);
+  };
+  refused({"stride is 4", "divide segments, 6"});
+  problem.stride = 0;
+  refused({"stride is 0", "divide segments, 6"});
+  problem.stride = 3;
+  problem.limit = 5;
+  refused({"limit is 5", "records of a segment, 4"});
+  problem.limit = 0;
+  problem.offset_bytes = 4;
+  refused({"stride is 3", "segments without offsets", "offset_bytes 4"});
+  problem.segments = 0;
+  refused({"stride is 3", "segments is 0"});
+  const auto code = ErrorCode::invalid_argument;
+  expect_error([&] { sort_columns(keys, 5); }, code, {"columns is 5", "24", "multiple"});
+  expect_error([&] { sort_columns(keys, 0); }, code, {"columns is 0"});
+  // The copies alone need more scratch memory than is allowed.
+  expect_error([&] { sort_columns(keys, 6, {.device = device_spec(), .max_scratch_bytes = 64}); },
+               code, {"max_scratch_bytes is 64", "copies", "512"});
+}
+
 // The first records of rows, and of rows with fewer records than the limit.
 TEST(Segments, FirstRecordsOfRows) {
   const std::vector<std::int32_t> keys{5, 1, 4, 2, 9, 7, 8, 6};

@@ -181,6 +181,28 @@ static void rows(const sortium_options* options) {
   CHECK(strstr(sortium_last_error(), "multiple of segments, 4") != NULL);
 }
 
+/* The columns of a matrix of 2 rows. */
+static void columns(const sortium_options* options) {
+  uint64_t keys[6] = {6, 5, 4, 1, 7, 3};
+  const uint64_t wanted[6] = {1, 5, 3, 6, 7, 4};
+  uint32_t positions[6];
+  sortium_problem problem;
+  sortium_problem_init(&problem);
+  CHECK(problem.stride == 1);
+  problem.key = SORTIUM_U64;
+  problem.count = 6;
+  problem.segments = problem.stride = 3;
+  problem.offset_bytes = 0;
+  problem.payload = SORTIUM_POSITIONS;
+  CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) == SORTIUM_OK);
+  CHECK(memcmp(keys, wanted, sizeof keys) == 0);
+  CHECK(positions[0] == 3 && positions[1] == 1 && positions[2] == 5 && positions[3] == 0);
+  problem.stride = 2;
+  CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) ==
+        SORTIUM_INVALID_ARGUMENT);
+  CHECK(strstr(sortium_last_error(), "stride is 2") != NULL);
+}
+
 void test_lists(const sortium_options* options) {
   host_memory(options);
   list_of_devices();
@@ -188,4 +210,5 @@ void test_lists(const sortium_options* options) {
   companions(options);
   segments(options);
   rows(options);
+  columns(options);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sortium/permute.hpp>
+#include <sortium/plan.hpp>
 #include <sortium/records.hpp>
 #include <sortium/search.hpp>
 
@@ -51,6 +52,23 @@ inline void compile_records(const std::shared_ptr<CompilingDevice>& device) {
                                           .limit = 3});
         });
   }
+}
+
+// Sorts along another axis than the last one: short rows, which are sorted where they are, and long
+// ones, which are copied.
+inline void compile_strides(const std::shared_ptr<CompilingDevice>& device) {
+  for (const auto key : {KeyType::u8, KeyType::i16, KeyType::f32, KeyType::u64})
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const std::uint64_t length : {20u, 300u})
+        compile_call("columns", [&] {
+          const Plan plan(device, {.key = key,
+                                   .count = length * 1000,
+                                   .payload = payload,
+                                   .value_bytes = 8,
+                                   .segments = 1000,
+                                   .offset_bytes = 0,
+                                   .stride = 1000});
+        });
 }
 
 // Long lists of records, which are sorted by the bits in which they differ.

@@ -288,5 +288,50 @@ TEST(SmallProblems, SortShortSegmentsAndPieces) {
   expect_stable(std::move(cases), {"segmented", "variant=small"});
 }
 
+// Segments along another axis than the last one: matrices that are narrow, wide, single and many,
+// about as large as a tile of the transposition, for each size of an element; and columns that one
+// lane, two and four sort where they are.
+TEST(Strides, AreSortedAlongAnyAxis) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  struct Shape {
+    std::uint64_t matrices, length, stride;
+  };
+  std::vector<Shape> shapes{{1, 5'003, 3}, {3, 64, 64},  {1, 65, 127}, {2, 2, 2'049},
+                            {40, 7, 5},    {1, 300, 33}, {5, 1, 40},   {7, 129, 1}};
+  if (small) shapes = {{2, 65, 5}, {1, 9, 70}};
+  const std::vector<std::pair<Problem, Distribution>> kinds{
+      {{.key = KeyType::f32}, Distribution::special},
+      {{.key = KeyType::u32, .payload = Payload::values}, Distribution::few_distinct},
+      {{.key = KeyType::u8}, Distribution::random},
+      {{.key = KeyType::u64, .payload = Payload::positions, .value_bytes = 8},
+       Distribution::few_distinct},
+      {{.key = KeyType::f32,
+        .payload = Payload::positions,
+        .keys_out = false,
+        .order = Order::descending},
+       Distribution::special},
+      {{.key = KeyType::i16, .payload = Payload::values, .value_bytes = 8}, Distribution::random}};
+  // Where compilers are slow, fewer kinds; on GPUs, every other kind of a shape, in turn.
+  const std::size_t used = small ? 2 : builds_slowly() ? 4 : kinds.size();
+  std::vector<Case> cases;
+  for (std::size_t s = 0; s < shapes.size(); ++s)
+    for (std::size_t k = 0; k < used; ++k) {
+      if (!small && !builds_slowly() && !on_host() && (s + k) % 2 != 0) continue;
+      const auto& [length, stride] = std::pair{shapes[s].length, shapes[s].stride};
+      Problem problem = kinds[k].first;
+      problem.count = shapes[s].matrices * length * stride;
+      Case c{problem, problem.keys_out && s % 2 == 0, kinds[k].second, 10 * s + k};
+      set_segments(c, Lengths::rows, {length}, 0);
+      set_stride(c, stride);
+      cases.push_back(c);
+      if ((s + k) % 4 > 1) continue;
+      c.in_place = false;
+      c.problem.limit = 1 + s % length;
+      cases.push_back(std::move(c));
+    }
+  Trial trial(test_device(), small ? Placement::exact : Placement::guarded);
+  for (const auto& c : cases) EXPECT_EQ(run_stable(trial, c, {}), "") << describe(c);
+}
+
 }  // namespace
 }  // namespace sortium::test

@@ -326,7 +326,9 @@ TEST(EmulatedSubGroups, HaveRoomForTheirWords) {
   const Capabilities& c = capabilities(*test_device());
   const std::uint64_t words =
       c.sub_group_words == SubGroupWords::emulated ? std::min(c.max_work_group, 1024u) : 0;
-  if (c.backend == Backend::opencl) EXPECT_LE(c.local_struct + 4 * words, c.local_memory);
+  if (c.backend == Backend::opencl) {
+    EXPECT_LE(c.local_struct + 4 * words, c.local_memory);
+  }
 }
 
 }  // namespace

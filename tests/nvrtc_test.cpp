@@ -131,6 +131,7 @@ class NvrtcCalls : public NvrtcProgram {
 TEST_F(NvrtcCalls, Records) {
   compile_records(device);
   compile_varying_records(device);
+  compile_strides(device);
   EXPECT_GT(device->compilations, 40u);
 }
 // Long keys, of which passes may leave out low digits.

@@ -51,17 +51,21 @@ std::string differs(std::string_view what, std::uint64_t at, std::uint64_t is,
   return fmt::format("{}[{}] is {:#x}, should be {:#x}", what, at, is, should);
 }
 
-// Checks records [begin, end) of a stable sort, which begin at `to` in the output. With a limit,
-// checks only the first records. Exactly one result is right.
+// A stable sort's records: `count` records, every p.stride-th from `begin` on in the input and from
+// `to` on in the output.
+struct Extent {
+  std::uint64_t begin, count, to;
+};
+
+// Checks these records. With a limit, checks only the first ones. Exactly one result is right.
 std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, const Output& out,
-                         std::span<const std::uint64_t> ranks, std::uint64_t begin,
-                         std::uint64_t end, std::uint64_t to) {
-  std::vector<std::uint64_t> order(end - begin);
-  std::iota(order.begin(), order.end(), begin);
+                         std::span<const std::uint64_t> ranks, const Extent& records) {
+  std::vector<std::uint64_t> order(records.count);
+  for (std::uint64_t j = 0; j < records.count; ++j) order[j] = records.begin + j * p.stride;
   std::ranges::stable_sort(order, {}, [&](auto i) { return ranks[i]; });
-  const std::uint64_t wanted = p.limit == 0 ? end - begin : std::min(end - begin, p.limit);
-  for (std::uint64_t i = to; i < to + wanted; ++i) {
-    const auto source = order[i - to];
+  const std::uint64_t wanted = p.limit == 0 ? records.count : std::min(records.count, p.limit);
+  for (std::uint64_t j = 0; j < wanted; ++j) {
+    const std::uint64_t source = order[j], i = records.to + j * p.stride;
     if (out.keys != nullptr)
       if (const auto k = get(out.keys, i, info(p.key).bytes); k != keys[source])
         return differs("keys_out", i, k, keys[source]);
@@ -70,6 +74,18 @@ std::string check_stable(const Problem& p, std::span<const std::uint64_t> keys, 
         return differs("values_out", i, v, value_of(source, p));
   }
   return "";
+}
+
+// Returns where segment s is in the input and in the output.
+Extent extent_of(const Case& c, std::uint64_t s) {
+  const Problem& p = c.problem;
+  if (p.stride == 1) {
+    const std::uint64_t begin = c.offsets[s];
+    return {begin, c.offsets[s + 1] - begin, p.limit == 0 ? begin : s * p.limit};
+  }
+  const std::uint64_t length = p.count / p.segments, wanted = p.limit == 0 ? length : p.limit,
+                      matrix = s / p.stride, column = s % p.stride;
+  return {matrix * length * p.stride + column, length, matrix * wanted * p.stride + column};
 }
 
 // Checks records [begin, end) of a sort that need not be stable: they are in order, each input
@@ -130,7 +146,7 @@ std::string describe(const Case& c) {
   if (p.segments != 0) {
     const auto some = std::min<std::size_t>(c.offsets.size(), 12);
     segments = fmt::format(
-        ", {} segments ({}-byte offsets {}{})", p.segments, p.offset_bytes,
+        ", {} segments (stride {}, {}-byte offsets {}{})", p.segments, p.stride, p.offset_bytes,
         fmt::join(c.offsets.begin(), c.offsets.begin() + static_cast<std::ptrdiff_t>(some), " "),
         some < c.offsets.size() ? " …" : "");
   }
@@ -175,6 +191,16 @@ void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& ty
   while (c.offsets.back() < n) c.offsets.push_back(std::min(n, c.offsets.back() + length()));
   if (lengths == Lengths::ends_empty || c.offsets.size() == 1) c.offsets.push_back(n);
   c.problem.segments = c.offsets.size() - 1;
+}
+
+void set_stride(Case& c, std::uint64_t stride) {
+  Problem& p = c.problem;
+  const std::uint64_t length = p.count / p.segments;
+  p.stride = std::min(stride, p.segments);
+  p.segments -= p.segments % p.stride;
+  p.count = p.segments * length;
+  p.limit = std::min(p.limit, length);
+  c.offsets.resize(p.segments + 1);
 }
 
 Trial::Trial(std::shared_ptr<Device> device, Placement placement)
@@ -278,18 +304,17 @@ std::string Trial::run(const Case& c, const Planned& planned) {
   std::vector<std::uint64_t> ranks(p.count);
   std::ranges::transform(keys, ranks.begin(), [&](auto k) { return rank_of(k, p); });
   for (std::uint64_t i = 0; i < p.segments; ++i) {
-    const std::uint64_t begin = c.offsets[i], end = c.offsets[i + 1],
-                        to = p.limit == 0 ? begin : i * p.limit;
-    auto wrong = check_stable(p, keys, out, ranks, begin, end, to);
+    const Extent extent = extent_of(c, i);
+    auto wrong = check_stable(p, keys, out, ranks, extent);
     // If a segment is shorter than the limit, the rest of its output must not change.
-    for (std::uint64_t left = to + (end - begin);
-         p.limit != 0 && left < to + p.limit && wrong.empty(); ++left)
+    for (std::uint64_t left = extent.to + extent.count;
+         p.limit > extent.count && left < extent.to + p.limit && wrong.empty(); ++left)
       for (const auto& [area, bytes] :
            {std::pair{&keys_out, key_bytes}, {&values_out, p.value_bytes}})
         if (area->bytes != 0 && std::memcmp(&before_[area->offset + left * bytes],
                                             &after_[area->offset + left * bytes], bytes) != 0)
           wrong = fmt::format("{}[{}] was written, past the segment's {} records", area->name, left,
-                              end - begin);
+                              extent.count);
     if (!wrong.empty()) return fmt::format("segment {}: {}", i, wrong);
   }
   if (p.segments != 0) return "";
@@ -297,7 +322,7 @@ std::string Trial::run(const Case& c, const Planned& planned) {
       planned.run_length == 0 ? std::max<std::uint64_t>(p.count, 1) : planned.run_length;
   for (std::uint64_t begin = 0; begin < p.count; begin += run) {
     const auto end = std::min(begin + run, p.count);
-    auto wrong = planned.stable ? check_stable(p, keys, out, ranks, begin, end, begin)
+    auto wrong = planned.stable ? check_stable(p, keys, out, ranks, {begin, end - begin, begin})
                                 : check_unstable(p, keys, out, ranks, begin, end);
     if (!wrong.empty()) return wrong;
   }

@@ -47,6 +47,10 @@ inline constexpr std::array all_lengths{
 void set_segments(Case& c, Lengths lengths, const std::vector<std::uint64_t>& typical,
                   unsigned offset_bytes);
 
+// Makes every segment a column of a matrix with `stride` columns, or with as many as there are
+// segments. The case has segments of Lengths::rows. Drops segments that fill no matrix.
+void set_stride(Case& c, std::uint64_t stride);
+
 enum class Placement : std::uint8_t {
   // All operands in one allocation with canaries between them, at odd multiples of an element.
   guarded,

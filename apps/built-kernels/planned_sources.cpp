@@ -8,6 +8,7 @@
 #include "algorithms/algorithm.hpp"
 #include "kernels/probe.hpp"
 #include "sort/self_test.hpp"
+#include "sort/strided.hpp"
 
 namespace builder {
 
@@ -132,6 +133,11 @@ void build(NotingDevice& device, const Capabilities& found, const Problem& probl
 // Builds the kernels of the algorithms that `auto` selects: for sorts, segments and first records.
 void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
   const auto build_one = [&](const Problem& p) { build(device, found, p, plan_auto(p, found)); };
+  const auto build_columns = [&](Problem p) {
+    auto rows = plan_auto(p, found).sorter;
+    p.stride = p.segments;
+    make_strided_sorter(p, found, std::move(rows))->build(device, found);
+  };
   const Payloads payloads{{Payload::none, 4},
                           {Payload::values, 4},
                           {Payload::values, info(type).bytes},
@@ -149,6 +155,7 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
           problem.count = offset_bytes == 0 ? problem.segments * records : count;
           problem.offset_bytes = offset_bytes;
           build_one(problem);
+          if (offset_bytes == 0) build_columns(problem);
         }
     problem.segments = 0;
     for (problem.count = least_topk; problem.count <= most_topk; problem.count *= 2)

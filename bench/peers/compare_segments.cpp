@@ -6,6 +6,8 @@
 //   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal;
 //         rows:key:value:length:distribution[:count], the same for segments of equal length, which
 //         Sortium sorts without offsets, too;
+//         columns:key:value:length:distribution[:count], the same records as columns of a matrix
+//         that lies row by row; CUB and `sortium-rows` have them as rows;
 //         firsts:k:length:distribution[:count], the first k keys of each row; or
 //         topk:k:distribution[:count]
 // All times are medians. `wait` is the host's time from the first call to the end of the sort;
@@ -45,6 +47,8 @@ std::vector<std::string> all_cases() {
         out.push_back(fmt::format("segments:u32:{}:{}:{}", value, lengths, distribution));
     for (const char* length : {"10", "16", "100", "256", "1000", "4096"})
       out.push_back(fmt::format("rows:f32:{}:{}:normal", value, length));
+    for (const char* length : {"10", "100", "1000", "50000"})
+      out.push_back(fmt::format("columns:f32:{}:{}:normal", value, length));
     for (const char* small :
          {"512:normal:32768", "30:normal:30000", "100:normal:2000", "0-31:distinct101:131072",
           "2048:normal:131072", "8192:normal:131072", "131072:normal:131072"})
@@ -101,13 +105,15 @@ class Comparison {
       if (rows) count_ -= count_ % std::stoull(parts[3]);
       return segments(name, parts[1], parts[2], parts[3], parts[4], rows);
     }
+    if ((parts.size() == 5 || parts.size() == 6) && parts[0] == "columns")
+      return columns(name, parts[1], parts[2], std::stoull(parts[3]), parts[4]);
     if ((parts.size() == 4 || parts.size() == 5) && parts[0] == "firsts")
       return first_of_rows(name, std::stoull(parts[1]), parts[2], parts[3]);
     if ((parts.size() == 3 || parts.size() == 4) && parts[0] == "topk")
       return top_k(name, std::stoull(parts[1]), parts[2]);
     throw std::runtime_error(
         "'" + name +
-        "' is none of segments:key:value:lengths:distribution[:count], rows:…, "
+        "' is none of segments:key:value:lengths:distribution[:count], rows:…, columns:…, "
         "firsts:k:length:distribution[:count], topk:k:distribution[:count]");
   }
 
@@ -221,6 +227,92 @@ class Comparison {
     auto row = measured(name, all, rows ? rows_plan : plan);
     row["segments"] = segments;
     row["cub_temporary_bytes"] = sort_bytes;
+    return row;
+  }
+
+  // Writes the transposed matrix of 32-bit numbers, which has `rows` rows.
+  static void transpose(const DeviceArray& in, std::size_t rows, const DeviceArray& out) {
+    std::vector<std::uint32_t> from(in.bytes / 4), to(from.size());
+    const std::size_t columns = from.size() / rows;
+    check(cudaMemcpy(from.data(), in.data, in.bytes, cudaMemcpyDeviceToHost));
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+    check(cudaMemcpy(out.data, to.data(), out.bytes, cudaMemcpyHostToDevice));
+  }
+
+  nlohmann::json columns(const std::string& name, const std::string& key, const std::string& value,
+                         std::size_t length, const std::string& distribution) {
+    if (length == 0) throw std::runtime_error(name + ": a column has at least one key");
+    count_ -= count_ % length;
+    const std::size_t segments = count_ / length, bytes = count_ * 4,
+                      value_bytes = value == "none" ? 0 : bytes;
+    const std::vector<std::int32_t> host_offsets = offsets_of(std::to_string(length), count_);
+    DeviceArray offsets((segments + 1) * 4), keys(bytes), values(value_bytes), expected_keys(bytes),
+        expected_values(value_bytes), got_keys(bytes), got_values(value_bytes);
+    check(cudaMemcpy(offsets.data, host_offsets.data(), offsets.bytes, cudaMemcpyHostToDevice));
+    peers::make_keys(keys.data, sortium::parse_key_type(key), count_, distribution);
+    if (value_bytes != 0) peers::make_positions(values.data, 4, count_, gpu_.stream);
+    wait();
+    DeviceArray column_keys(bytes), column_values(value_bytes);
+    transpose(keys, segments, column_keys);
+    transpose(values, segments, column_values);
+    const auto number = [](const DeviceArray& a) {
+      return a.bytes == 0 ? nullptr : static_cast<std::uint32_t*>(a.data);
+    };
+    const peers::SegmentedSort all_rows{count_,
+                                        segments,
+                                        key == "f32",
+                                        static_cast<const std::int32_t*>(offsets.data),
+                                        number(keys),
+                                        number(values),
+                                        number(expected_keys),
+                                        number(expected_values)};
+    std::size_t temp_bytes = 0;
+    peers::cub_segmented_sort(nullptr, temp_bytes, all_rows, gpu_.stream);
+    DeviceArray temp(temp_bytes);
+    const auto cub = [&] {
+      std::size_t given = temp_bytes;
+      peers::cub_segmented_sort(temp.data, given, all_rows, gpu_.stream);
+    };
+
+    sortium::Problem problem{
+        .key = sortium::parse_key_type(key),
+        .count = count_,
+        .payload = value_bytes == 0 ? sortium::Payload::none : sortium::Payload::values,
+        .segments = segments,
+        .offset_bytes = 0};
+    const sortium::Plan rows_plan(gpu_.queue->device().shared_from_this(), problem);
+    problem.stride = segments;
+    const sortium::Plan plan(gpu_.queue->device().shared_from_this(), problem);
+    DeviceArray scratch(std::max(plan.scratch_bytes(), rows_plan.scratch_bytes()));
+    const auto sort = [&](const sortium::Plan& p, const DeviceArray& k, const DeviceArray& v) {
+      p.run(*gpu_.queue, {{k.data},
+                          {got_keys.data},
+                          {number(v)},
+                          {number(got_values)},
+                          {p.scratch_bytes() == 0 ? nullptr : scratch.data}});
+    };
+    const auto by_rows = [&] { sort(rows_plan, keys, values); };
+    const auto by_columns = [&] { sort(plan, column_keys, column_values); };
+    const auto matches = [&](const std::function<void()>& enqueue, bool as_columns) {
+      check(cudaMemsetAsync(got_keys.data, 0xa5, bytes, gpu_.stream));
+      check(cudaMemsetAsync(got_values.data, 0xa5, value_bytes, gpu_.stream));
+      enqueue();
+      wait();
+      if (as_columns) {
+        transpose(got_keys, length, got_keys);
+        transpose(got_values, length, got_values);
+      }
+      return got_keys.equals(expected_keys) && got_values.equals(expected_values);
+    };
+    std::vector<Contender> all{
+        contender("cub-segmented-sort (rows)", cub, [] { return true; }),
+        contender("sortium-rows", by_rows, [&] { return matches(by_rows, false); }),
+        contender("sortium", by_columns, [&] {
+          return matches(by_columns, true) && matches(as_graph(by_columns), true);
+        })};
+    auto row = measured(name, all, plan);
+    row["segments"] = segments;
     return row;
   }
 
@@ -404,7 +496,7 @@ int main(int argc, char** argv) try {
   app.add_option(
       "case", cases,
       "segments:key:value:lengths:distribution[:count], "
-      "rows:key:value:length:distribution[:count], "
+      "rows:key:value:length:distribution[:count], columns:…, "
       "firsts:k:length:distribution[:count] or topk:k:distribution[:count] (default: all)");
   CLI11_PARSE(app, argc, argv);
   if (cases.empty()) cases = all_cases();

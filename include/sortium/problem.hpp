@@ -39,6 +39,13 @@ struct Problem {
   // With segments, keys_out and values_out hold `limit` records for each segment; a shorter segment
   // leaves the rest of its records unwritten.
   std::uint64_t limit = 0;
+  // The distance, in records, from one record of a segment to the next; other than 1 only if there
+  // are no offsets. 1: rows. Otherwise `stride` divides `segments`, and the records are an array of
+  // shape (segments / stride, count / segments, stride), of which the middle axis is sorted. A
+  // matrix of `columns` columns is sorted column by column if segments and stride are `columns`.
+  // Positions are those in the input. With a limit, the output has `limit` instead of
+  // count / segments in its shape.
+  std::uint64_t stride = 1;
 };
 
 [[nodiscard]] inline std::uint64_t order_bits(std::uint64_t key, const Problem& p) {

@@ -88,11 +88,12 @@ struct RecordProblem {
   std::vector<Column> columns{};  // 1 to 64; each is moved or holds a field of the key
   std::vector<Field> key{};       // 1 to 32 fields
   unsigned position_bytes = 0;    // 4 (count up to 2^32) or 8; 0: no positions are written
-  // As in Problem: the number of segments, and the number of sorted records to return (from each
-  // segment). With a limit no column is moved in place.
+  // As in Problem: the number of segments, the number of sorted records to return (from each
+  // segment), and the stride. With a limit no column is moved in place.
   std::uint64_t segments = 0;
   unsigned offset_bytes = 4;  // 0: segments of equal length
   std::uint64_t limit = 0;
+  std::uint64_t stride = 1;  // from one record of a segment to the next
 };
 // The number of records in columns_out and positions.
 [[nodiscard]] constexpr std::uint64_t records_out(const RecordProblem& p) {

@@ -2,6 +2,7 @@
 //
 //   sortium::sort_segments(keys, offsets);  // segments of any lengths
 //   sortium::sort_rows(keys, 100);          // segments of 100 keys: the rows of a matrix
+//   sortium::sort_columns(keys, 100);       // the 100 columns of a matrix, which lies row by row
 #pragma once
 
 #include <sortium/export.h>
@@ -40,6 +41,15 @@ inline bool set_rows(Problem& problem, std::uint64_t row_length) {
   problem.segments = rows_of(problem.count, row_length);
   problem.offset_bytes = 0;
   return problem.segments != 0;
+}
+// Throws Error(invalid_argument) if `columns` is 0, or `keys` is not a multiple of it.
+SORTIUM_API void check_columns(std::uint64_t keys, std::uint64_t columns);
+// Sets segments, offset_bytes and stride. Returns true if there is anything to sort.
+inline bool set_columns(Problem& problem, std::uint64_t columns) {
+  check_columns(problem.count, columns);
+  problem.segments = problem.stride = columns;
+  problem.offset_bytes = 0;
+  return problem.count != 0;
 }
 }  // namespace detail
 
@@ -127,6 +137,48 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   problem.keys_out = false;
   auto out = detail::vector_of<Index>(problem.count);
   if (!detail::set_rows(problem, row_length)) return out;
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
+  return out;
+}
+
+// Sorts every column of a matrix by itself, in place. The matrix has `columns` columns and lies row
+// by row: key i is in row i / columns and column i % columns. Throws Error(invalid_argument) if
+// columns is 0, or the number of keys is not a multiple of it. The device needs as much scratch
+// memory as the keys have, and what sort_rows() needs for rows as long as the columns. Other axes
+// of an array: Problem::stride.
+template <KeyRange Keys>
+HostReport sort_columns(Keys&& keys, std::uint64_t columns, const Options& options = {}) {
+  Problem problem = detail::problem_of_range(keys, options);
+  if (!detail::set_columns(problem, columns)) return {};
+  auto* const k = std::ranges::data(keys);
+  return sort_host(problem, {k, k}, options);
+}
+
+// The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws alike.
+template <KeyRange Keys, ValueRange Values>
+HostReport sort_columns(Keys&& keys, Values&& values, std::uint64_t columns,
+                        const Options& options = {}) {
+  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
+  if (!detail::set_columns(problem, columns)) return {};
+  auto* const k = std::ranges::data(keys);
+  auto* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v}, options);
+}
+
+// Returns the positions, among all keys, of every column's records in sorted order: keys[out[c]] is
+// the first key of column c, and keys[out[columns + c]] the second one. `keys` is only read. Index
+// as for argsort. Throws as sort_columns() does.
+template <class Index = std::uint32_t, KeyRange Keys>
+requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
+[[nodiscard]] std::vector<Index> argsort_columns(const Keys& keys, std::uint64_t columns,
+                                                 const Options& options = {}) {
+  Problem problem = detail::problem_of_range(keys, options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  auto out = detail::vector_of<Index>(problem.count);
+  if (!detail::set_columns(problem, columns)) return out;
   sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
   return out;
 }

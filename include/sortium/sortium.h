@@ -101,6 +101,8 @@ typedef struct sortium_problem {
   unsigned offset_bytes; /* bytes of an offset: 4 or 8; 0: no offsets, all segments have
                             count / segments records */
   uint64_t limit;        /* number of sorted records to return (from each segment); 0: all */
+  uint64_t stride;       /* records from one record of a segment to the next, if there are no
+                            offsets; 1: rows; more: another axis of an array (problem.hpp) */
 } sortium_problem;
 SORTIUM_API void sortium_problem_init(
     sortium_problem* problem); /* 0 keys, u32, ascending, all bits */
@@ -302,6 +304,7 @@ typedef struct sortium_record_problem {
   uint64_t segments;        /* as in sortium_problem; with a limit, no column is moved in place */
   unsigned offset_bytes;
   uint64_t limit;
+  uint64_t stride; /* as in sortium_problem */
 } sortium_record_problem;
 SORTIUM_API void sortium_field_init(
     sortium_field* field); /* a u32 at the start of column 0, ascending */

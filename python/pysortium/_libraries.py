@@ -36,6 +36,9 @@ class Kind:
         """`x` itself, or a C-contiguous copy that is aligned and of native byte order."""
         return self.xp.ascontiguousarray(x)
 
+    def is_c_contiguous(self, x: Any) -> bool:
+        return bool(x.flags.c_contiguous)
+
     def compact_same(self, x: Any) -> Any:
         """As `compact`, but without swapping bytes: for values, which are only moved."""
         return self.compact(x)
@@ -234,6 +237,9 @@ class TorchKind(Kind):
 
     def compact(self, x: Any) -> Any:
         return x.detach().contiguous()
+
+    def is_c_contiguous(self, x: Any) -> bool:
+        return bool(x.is_contiguous())
 
     def from_numpy(self, x: np.ndarray, like: Any) -> Any:
         return self.xp.from_numpy(x).to(like.device)

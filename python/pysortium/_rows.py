@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -174,7 +175,8 @@ def code_of(kind: Kind, x: Any, order: Order, argument: str = "x") -> Code:
 
 
 class Rows:
-    """Keys in rows along one axis, which is the last one of `keys`."""
+    """Keys in rows along one axis, which is the last one of `keys`. With `keeps_axis`, C-contiguous
+    keys are not moved: a row's keys are `stride` apart."""
 
     def __init__(
         self,
@@ -184,6 +186,7 @@ class Rows:
         device: str | None,
         argument: str = "x",
         kind: Kind | None = None,
+        keeps_axis: bool = False,
     ):
         self.kind, x = kind_of(x, argument) if kind is None else (kind, x)
         if axis is None:
@@ -195,13 +198,13 @@ class Rows:
         self.dtype = self.kind.dtype(x)
         self.source = x
         is_last = self.axis == self.ndim - 1
-        moved = x if is_last else self.kind.moveaxis(x, self.axis, -1)
+        self.is_moved = not (is_last or (keeps_axis and self.kind.is_c_contiguous(x)))
+        moved = self.kind.moveaxis(x, self.axis, -1) if self.is_moved else x
         self.keys = self.code.encode(self.kind.compact(moved))
         self.shape = tuple(moved.shape)
-        self.length = int(self.shape[-1])
-        self.count = 1
-        for n in self.shape:
-            self.count *= int(n)
+        self.length = int(x.shape[self.axis])
+        self.count = math.prod(map(int, self.shape))
+        self.stride = 1 if self.is_moved else math.prod(map(int, self.shape[self.axis + 1 :]))
         self.rows = self.count // self.length if self.length else 0
         self.place = self.kind.place(x, device)
 
@@ -219,7 +222,7 @@ class Rows:
             "end_bit": o.end_bit,
         }
         if self.rows > 1:
-            problem.update(segments=self.rows, offset_bytes=0)
+            problem.update(segments=self.rows, offset_bytes=0, stride=self.stride)
         problem.update(more)
         return problem
 
@@ -233,7 +236,7 @@ class Rows:
         """A result with rows as its last axis, as the caller's kind of array, with that axis in its
         place."""
         result = self.kind.finish(result)
-        if self.axis != self.ndim - 1:
+        if self.is_moved:
             result = self.kind.own(self.kind.moveaxis(result, -1, self.axis))
         return self.kind.give(result)
 

@@ -126,7 +126,7 @@ def sort(
     kind, x = kind_of(x)
     if _records.has_fields(x):
         return _deliver(kind.give(_records.sort(x, axis, order, method, device)), out)
-    rows = Rows(x, axis, order, device, kind=kind)
+    rows = Rows(x, axis, order, device, kind=kind, keeps_axis=True)
     if _can_write_into(rows, out):
         _sort_rows(rows, method, out)
         return out
@@ -479,7 +479,7 @@ def _can_write_into(rows: Rows, out: Any) -> bool:
     return (
         isinstance(rows.keys, np.ndarray)
         and isinstance(out, np.ndarray)
-        and rows.axis == rows.ndim - 1
+        and not rows.is_moved
         and not rows.code.is_coded
         and out.flags.c_contiguous
         and out.flags.aligned

@@ -60,7 +60,7 @@ FieldType field_type(std::string_view name, unsigned bytes) {
 Problem problem(std::string_view key, std::uint64_t count, std::string_view payload_name,
                 unsigned value_bytes, bool keys_out, bool descending, unsigned begin_bit,
                 unsigned end_bit, std::string_view nan, std::string_view zeros,
-                std::uint64_t segments, unsigned offset_bytes, std::uint64_t limit) {
+                std::uint64_t segments, unsigned offset_bytes, std::uint64_t limit, std::uint64_t stride) {
   return {.key = sortium::parse_key_type(key),
           .count = count,
           .payload = payload(payload_name),
@@ -73,7 +73,8 @@ Problem problem(std::string_view key, std::uint64_t count, std::string_view payl
           .zeros = zero_order(zeros),
           .segments = segments,
           .offset_bytes = offset_bytes,
-          .limit = limit};
+          .limit = limit,
+          .stride = stride};
 }
 
 }  // namespace
@@ -86,14 +87,14 @@ void bind_problem(nb::module_& m) {
           [](Problem* p, std::string_view key, std::uint64_t count, std::string_view payload_name,
              unsigned value_bytes, bool keys_out, bool descending, unsigned begin_bit,
              unsigned end_bit, std::string_view nan, std::string_view zeros, std::uint64_t segments,
-             unsigned offset_bytes, std::uint64_t limit) {
+             unsigned offset_bytes, std::uint64_t limit, std::uint64_t stride) {
             new (p) Problem(problem(key, count, payload_name, value_bytes, keys_out, descending,
-                                    begin_bit, end_bit, nan, zeros, segments, offset_bytes, limit));
+                                    begin_bit, end_bit, nan, zeros, segments, offset_bytes, limit, stride));
           },
           "key"_a, "count"_a, nb::kw_only(), "payload"_a = "none", "value_bytes"_a = 4,
           "keys_out"_a = true, "descending"_a = false, "begin_bit"_a = 0, "end_bit"_a = 0,
           "nan"_a = "last", "zeros"_a = "tied", "segments"_a = 0, "offset_bytes"_a = 4,
-          "limit"_a = 0)
+          "limit"_a = 0, "stride"_a = 1)
       .def_ro("count", &Problem::count)
       .def_ro("limit", &Problem::limit)
       .def_ro("segments", &Problem::segments)

@@ -79,6 +79,8 @@ def test_rows(queue):
     same(found.values.get(), np.take_along_axis(x, order, -1))
     plan = ps.Plan("f4", 2000, payload="positions", row_length=100, device="opencl:0")
     assert plan.algorithm == "segmented"
+    for axis in (0, 1):
+        same(ps.sort(d, axis=axis, descending=True).get(), -np.sort(-x, axis))
     alone = cla.to_device(queue, x.reshape(2000, 1))
     same(ps.sort(alone).get(), x.reshape(2000, 1))
     same(ps.argsort(alone).get(), np.zeros((2000, 1), np.int64))
@@ -110,7 +112,7 @@ def test_slice_with_an_offset(queue):
 def test_what_is_refused(queue):
     d = cla.to_device(queue, np.arange(12, dtype="f4").reshape(3, 4))
     with pytest.raises(TypeError, match="last"):
-        ps.sort(d, axis=0)
+        ps.argsort(d, axis=0)
     with pytest.raises(ValueError, match="lies on"):
         ps.sort(d, device="cpu:0")
     with pytest.raises(ValueError, match="without a queue"):

@@ -80,6 +80,13 @@ class Sorter {
   [[nodiscard]] virtual std::uint64_t run() const { return 0; }
   // See Plan::bytes_moved().
   [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
+  // Returns a sorter of the same problem, but with a stride, that reads and writes records where
+  // they are. Returns null if the algorithm sorts only records that lie side by side.
+  [[nodiscard]] virtual std::unique_ptr<Sorter> with_stride(const Problem& problem,
+                                                            const Capabilities& device) const {
+    static_cast<void>(problem), static_cast<void>(device);
+    return nullptr;
+  }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;

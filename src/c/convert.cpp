@@ -58,7 +58,8 @@ Problem problem_of(const sortium_problem* p) {
           enumerated<ZeroOrder>(c.zeros, 1, "zeros"),
           c.segments,
           c.offset_bytes,
-          c.limit};
+          c.limit,
+          c.stride};
 }
 
 sortium_problem c_problem(const Problem& p) {
@@ -74,7 +75,8 @@ sortium_problem c_problem(const Problem& p) {
           static_cast<sortium_zero_order>(p.zeros),
           p.segments,
           p.offset_bytes,
-          p.limit};
+          p.limit,
+          p.stride};
 }
 
 sortium_problem c_problem(sortium_key_type key, uint64_t count, sortium_order order) {

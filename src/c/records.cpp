@@ -66,7 +66,8 @@ RecordProblem sortium::c::record_problem_of(const sortium_record_problem* given)
                   .position_bytes = c.position_bytes,
                   .segments = c.segments,
                   .offset_bytes = c.offset_bytes,
-                  .limit = c.limit};
+                  .limit = c.limit,
+                  .stride = c.stride};
   for (const auto& column : many(c.columns, c.column_count, "columns"))
     p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
   return p;
@@ -81,6 +82,7 @@ void sortium_record_problem_init(sortium_record_problem* p) {
   if (p == nullptr) return;
   *p = {};
   p->offset_bytes = RecordProblem{}.offset_bytes;
+  p->stride = RecordProblem{}.stride;
 }
 
 sortium_status sortium_sort_records(void* records, unsigned record_bytes, uint64_t count,

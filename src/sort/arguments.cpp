@@ -51,4 +51,12 @@ std::uint64_t detail::rows_of(std::uint64_t keys, std::uint64_t row_length) {
   return keys / row_length;
 }
 
+void detail::check_columns(std::uint64_t keys, std::uint64_t columns) {
+  if (columns == 0 || keys % columns != 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("columns is {}; it must be at least 1, and the number of keys, {}, a "
+                            "multiple of it",
+                            columns, keys));
+}
+
 }  // namespace sortium

@@ -27,16 +27,17 @@ inline std::byte* at(const Memory& m) { return static_cast<std::byte*>(m.handle)
 
 // Calls work(begin, end) for ranges that together cover [0, count), on all cores of cpu:0. If no
 // thread can be started, the calling thread calls it for all ranges again. So a second call for the
-// same range must have the same result.
+// same range must have the same result. A range of `grain` elements is not divided.
 template <class Work>
 void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t count,
-                          const Work& work) {
+                          const Work& work, std::uint64_t grain = 1 << 14) {
 #ifdef SORTIUM_WITH_HOST
   host::call(queue, phase, [&] {
-    host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, count, 1 << 14),
+    host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, count, grain),
                              [&](const auto& range) { work(range.begin(), range.end()); });
   });
 #else
+  static_cast<void>(grain);
   queue.call(phase, [&] { work(std::uint64_t{0}, count); });
 #endif
 }

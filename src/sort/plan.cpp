@@ -8,6 +8,7 @@
 #include "out_of_memory.hpp"
 #include "profiled.hpp"
 #include "self_test.hpp"
+#include "strided.hpp"
 #include "validate.hpp"
 
 namespace sortium {
@@ -18,6 +19,12 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
              const std::vector<const Algorithm*>& except = {}) {
   validate_problem(problem);
   validate_capabilities(capabilities);
+  if (problem.stride != 1)
+    return plan_strided(
+        problem, capabilities, method.max_scratch_bytes, [&](std::uint64_t max_scratch_bytes) {
+          return plan(rows_of(problem), capabilities,
+                      {method.algorithm, method.parameters, max_scratch_bytes}, except);
+        });
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given without the algorithm that they belong to",
@@ -83,7 +90,7 @@ Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method&
   auto planned = plan_judged(problem, found, method, [&](const Planned& p) -> std::string {
     try {
       p.sorter->build(*device_, found);
-      return self_test(*device_, found, p, problem);
+      return self_test(*device_, found, p, rows_of(problem));
     } catch (const Error& e) {
       // The package lacks kernels of this algorithm; it may have those of the next.
       if (e.code() != ErrorCode::unsupported || found.compiles) throw;

@@ -13,7 +13,8 @@ RecordProblem as_records(const Problem& p, const HostOperands& o) {
                         .key = {{0, 0, p.key, p.order, p.nan, p.zeros, p.begin_bit, p.end_bit}},
                         .segments = p.segments,
                         .offset_bytes = p.offset_bytes,
-                        .limit = p.limit};
+                        .limit = p.limit,
+                        .stride = p.stride};
   if (p.payload == Payload::values)
     records.columns.push_back({p.value_bytes, moved(o.values_in, o.values_out)});
   if (p.payload == Payload::positions) records.position_bytes = p.value_bytes;

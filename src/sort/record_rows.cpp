@@ -112,11 +112,11 @@ class RecordRows final : public Rows {
   // block of rows stays in the nearest cache.
   template <class Body>
   void in_blocks(std::uint64_t records, const Body& body) const {
-    constexpr std::uint64_t block = 512;
-    for (std::uint64_t first = 0; first < records; first += block)
+    constexpr std::uint64_t together = 512;
+    for (std::uint64_t first = 0; first < records; first += together)
       for (const auto& c : columns_)
         with_copy(problem_.columns[c.column].bytes, [&](const auto& copy) {
-          body(first, std::min(first + block, records), c, copy);
+          body(first, std::min(first + together, records), c, copy);
         });
   }
 

@@ -119,7 +119,8 @@ Problem RecordSteps::sort_of_column() const {
           .zeros = f.zeros,
           .segments = problem.segments,
           .offset_bytes = problem.offset_bytes,
-          .limit = problem.limit};
+          .limit = problem.limit,
+          .stride = problem.stride};
 }
 
 // The sort by word `w`. The first sort makes the positions; later sorts move them. cpu:0's `sample`
@@ -133,7 +134,8 @@ Problem RecordSteps::sort_of_word(std::size_t w, Backend backend) const {
             .end_bit = by_all ? 0 : words[w].bits,
             .segments = problem.segments,
             .offset_bytes = problem.offset_bytes,
-            .limit = w + 1 == words.size() ? problem.limit : 0};
+            .limit = w + 1 == words.size() ? problem.limit : 0,
+            .stride = problem.stride};
   if (value >= 0)
     s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
   else if (w == 0 || sorts_ties)

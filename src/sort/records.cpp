@@ -115,7 +115,7 @@ struct RecordPlan::Implementation {
       packers.back().build(*device, capabilities(*device));
     }
     MovedElements moved;
-    if (p.segments != 0 && p.limit != 0)
+    if (p.segments != 0 && p.limit != 0 && p.stride == 1)
       moved = {MovedElements::Kind::of_segments, p.limit, p.offset_bytes, p.count / p.segments};
     build_gathers(p, moved);
   }

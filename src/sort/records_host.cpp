@@ -44,7 +44,8 @@ void validate_host_operands(const RecordProblem& problem, const RecordHostOperan
   if (problem.segments != 0)
     validate_offsets({.count = problem.count,
                       .segments = problem.segments,
-                      .offset_bytes = problem.offset_bytes},
+                      .offset_bytes = problem.offset_bytes,
+                      .stride = problem.stride},
                      o.offsets);
   if (problem.count == 0) return;
   std::vector<Memory> in(o.columns_in.size()), out(o.columns_out.size());

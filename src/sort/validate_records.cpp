@@ -24,8 +24,11 @@ void validate_counts(const RecordProblem& p) {
                        p.position_bytes));
   if (p.position_bytes == 4 && p.count > (std::uint64_t{1} << 32))
     refuse(fmt::format("count is {}; 4-byte positions reach 2^32 records (use 8)", p.count));
-  validate_problem(Problem{
-      .count = p.count, .segments = p.segments, .offset_bytes = p.offset_bytes, .limit = p.limit});
+  validate_problem(Problem{.count = p.count,
+                           .segments = p.segments,
+                           .offset_bytes = p.offset_bytes,
+                           .limit = p.limit,
+                           .stride = p.stride});
 }
 
 void validate_column(const RecordProblem& p, std::size_t c) {

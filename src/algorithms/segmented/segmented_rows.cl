@@ -11,6 +11,7 @@ PARAMETER(PART)  // 0: each row is sorted. Otherwise the caller's rows have PART
                  // this kernel is as many of them as fit a lane, and each is sorted by itself
 PARAMETER(BY_ROWS)  // 1: a sub-group moves one row after the other. Some lanes idle, but a record's
                     // place needs no division
+PARAMETER(STRIDED)  // 1: rows are neighbouring columns of a matrix; then PART and BY_ROWS are 0
 PARAMETER(VALUES_WAIT)  // 1: values wait in registers while the keys are sorted, and then replace
                         // the keys in local memory
 
@@ -59,16 +60,37 @@ typedef struct {
   u32 length, inverse;  // records of a row; 2^ROW_SHIFT / length, rounded up
   u32 step;
   u32 here, all;  // rows and records of this round
+#if STRIDED
+  u32 stride;  // from one record of a row to the next; below 2^32 / length
+#endif
 } rows_t;
+// Where record i of row r is, counted from the round's first record.
+#if STRIDED
+#define PLACE_IN_ROUND(rows, r, i) ((i) * (rows).stride + (r))
+#else
+#define PLACE_IN_ROUND(rows, r, i) ((r) * (rows).length + (i))
+#endif
 #define ROW_SHIFT 24
 
-// Where a record of the round is: its number among the round's records, its row, and its slot in
-// local memory.
+// Where a record of the round is: its place behind the round's first record, its row, and its slot
+// in local memory.
 typedef struct {
   u32 is_there, at, row, slot;
 } spot_t;
 // A sub-group moves the records of a round in steps, of `together` records of each lane.
-#if !BY_ROWS  // consecutive records, whatever their rows
+#if STRIDED  // neighbouring lanes move neighbouring columns
+#define STEPS(rows, together) \
+  (((rows).length * ROWS + (together)*SG_LANES - 1) / ((together)*SG_LANES))
+INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
+  const u32 record = (step * together + k) * SG_LANES + sg_lane(), column = record / ROWS;
+  spot_t spot;
+  spot.row = record % ROWS;
+  spot.at = PLACE_IN_ROUND(rows, spot.row, column);
+  spot.slot = spot.row * rows.step + column;
+  spot.is_there = spot.row < rows.here && column < rows.length ? 1 : 0;
+  return spot;
+}
+#elif !BY_ROWS  // consecutive records, whatever their rows
 #define STEPS(rows, together) (((rows).all + (together)*SG_LANES - 1) / ((together)*SG_LANES))
 // Returns where record k of this lane in the step is. For records of the round, the product is
 // below 2^30 and the quotient exact. For others it may overflow; is_there is 0 then.
@@ -184,11 +206,13 @@ INLINE void tie_keys(LOCAL round_t* mine, rows_t rows) {
 
 #if KEY_FLOAT && !COMPOSITE
 // Replaces the sorted orders of the row's keys that tie with `tied` by these keys' own order bits,
-// in the order of the input. `is_there` is 0 if the row does not exist.
+// in the order of the input, where they are `stride` apart. `is_there` is 0 if the row does not
+// exist.
 INLINE void restore_tied(LOCAL ukey_t* sorted, sub_group_t sg, u32 length, u32 is_there,
-                         GLOBAL const ukey_t* keys, ukey_t tied) {
+                         GLOBAL const ukey_t* keys, u32 stride, ukey_t tied) {
   const ukey_t order = key_order(tied);
   u32 place = 0;  // of the first key with this order
+  sg_barrier();   // other lanes may have written `sorted`
   ROLLED
   for (u32 base = 0; base < length; base += SG_LANES) {
     const u32 at = base + sg_lane();
@@ -198,7 +222,7 @@ INLINE void restore_tied(LOCAL ukey_t* sorted, sub_group_t sg, u32 length, u32 i
   for (u32 base = 0; base < length; base += SG_LANES) {
     const u32 at = base + sg_lane();
     const u32 is_record = is_there && at < length ? 1 : 0;
-    const ukey_t key = is_record ? keys[at] : (ukey_t)0;
+    const ukey_t key = is_record ? keys[at * stride] : (ukey_t)0;
     const u32 is_here = is_record && key_order(key) == order ? 1 : 0;
     const u32 here = sg_ballot(sg, is_here), below = (1u << sg_lane()) - 1;
     if (is_here) sorted[place + popcount32(here & below)] = untied_order(key);
@@ -380,7 +404,7 @@ INLINE void sort_rows(LOCAL round_t* mine, sub_group_t sg, share_t p, rows_t row
 INLINE void store_value(LOCAL const round_t* mine, rows_t rows, u64 base_in, u32 row, u32 source,
                         GLOBAL const value_t* values_in, GLOBAL value_t* to) {
   *to = values_in ? VALUES(mine)[row * rows.step + source]
-                  : (value_t)(base_in + row * rows.length + source);
+                  : (value_t)(base_in + PLACE_IN_ROUND(rows, row, source));
 }
 #endif
 
@@ -447,12 +471,15 @@ INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows,
 //                  wanted is length. With COMPOSITE, keys_out may be null
 //   inverse, inverse_wanted  rows_t::inverse of both lengths
 //   begin_bit, rank_mask  parameters of RANK
+//   stride, rounds  with STRIDED: the columns of a matrix of `length` rows, and how many rounds it
+//                  has. Matrices of `wanted` rows are written
 // Each sub-group sorts one round. In a loop over rounds, the compiler would compute the places of
 // all items once, before the loop, and keep them in registers that it does not have.
 KERNEL_RESIDENT(WG, RESIDENT)
 void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                     GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u32 length,
-                    u32 inverse, u32 wanted, u32 inverse_wanted, u32 begin_bit, u64 rank_mask) {
+                    u32 inverse, u32 wanted, u32 inverse_wanted, u32 begin_bit, u64 rank_mask,
+                    u32 stride, u32 rounds) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(segmented_rows_memory_t, all_rounds);
   LOCAL round_t* mine = &all_rounds->rounds[sg_index()];
@@ -469,10 +496,21 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   p.first_place = p.lane % 2 ? (p.lane + 1) * SHORT - 1 : p.lane * SHORT;
   p.direction = p.lane % 2 ? -1 : 1;
 
-  const u64 row = ((u64)group_id() * (WG / SG_LANES) + sg_index()) * ROWS, base = row * length;
+  const u64 round = (u64)group_id() * (WG / SG_LANES) + sg_index();
+#if STRIDED
+  const u64 matrix = round / rounds, all_of_matrix = (u64)length * stride;
+  const u32 column = (u32)(round - matrix * rounds) * ROWS;
+  const u64 base = matrix * all_of_matrix + column, base_out = matrix * wanted * stride + column;
+  rows.stride = out.stride = stride;
+  rows.here = out.here = base < n ? min((u32)ROWS, stride - column) : 0;
+  rows.all = rows.here * length;
+  out.all = out.here * wanted;
+#else
+  const u64 base = round * ROWS * length, base_out = round * ROWS * wanted;
   rows.all = base < n ? (u32)min(n - base, (u64)ROWS * length) : 0;
   rows.here = out.here = (rows.all + length - 1) / length;
   out.all = wanted == length ? rows.all : out.here * wanted;
+#endif
   const seen_t seen = load_rows(mine, rows, base, keys_in, values_in);
   u32 ties = 0, drop = 0;
 #if VALUES_WAIT
@@ -498,12 +536,13 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     for (u32 r = 0; r < ROWS; ++r) {
       const u32 is_there = r < rows.here && ties ? 1 : 0;
       LOCAL ukey_t* sorted = KEYS(mine) + r * rows.step;
-      GLOBAL const ukey_t* keys = keys_in + (is_there ? base + r * length : 0);
+      GLOBAL const ukey_t* keys = keys_in + (is_there ? base + PLACE_IN_ROUND(rows, r, 0) : 0);
+      const u32 apart = PLACE_IN_ROUND(rows, 0, 1);
 #if KEY_ZEROS == ZEROS_TIED
-      restore_tied(sorted, sg, length, is_there, keys, 0);
+      restore_tied(sorted, sg, length, is_there, keys, apart, 0);
 #endif
 #if KEY_NAN != NAN_BITS
-      restore_tied(sorted, sg, length, is_there, keys, (ukey_t)(KEY_INFINITY + 1));
+      restore_tied(sorted, sg, length, is_there, keys, apart, (ukey_t)(KEY_INFINITY + 1));
 #endif
     }
   sg_barrier();
@@ -512,8 +551,8 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   if (ties) (void)load_rows(mine, rows, base, keys_in, 0);  // the keys' own bits
   sg_barrier();
 #endif
-  store_rows(mine, rows, out, base, row * wanted, keys_out, values_in, values_out);
+  store_rows(mine, rows, out, base, base_out, keys_out, values_in, values_out);
 #if VALUES_WAIT
-  store_values(mine, value, rows, out, base, row * wanted, values_in, values_out);
+  store_values(mine, value, rows, out, base, base_out, values_in, values_out);
 #endif
 }

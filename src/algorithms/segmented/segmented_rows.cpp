@@ -35,7 +35,9 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   RowsShape shape{.length = p.count / p.segments};
   // A lane sorts several tiny rows, as the parts of one row.
   constexpr unsigned tiny = 4, of_parts = 16;  // records of a tiny row, and of all parts at most
-  shape.part = p.limit == 0 && shape.length <= tiny ? static_cast<unsigned>(shape.length) : 0;
+  shape.part = p.limit == 0 && p.stride == 1 && shape.length <= tiny
+                   ? static_cast<unsigned>(shape.length)
+                   : 0;
   if (shape.part != 0) shape.length = of_parts / shape.part * shape.part;
   // Floats in parts need positions: restore_tied() handles only whole rows.
   const bool composite = p.payload != Payload::none || key_bits(p) != info(p.key).bits() ||
@@ -53,7 +55,7 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   shape.values_wait = shape.lanes == 1 && value_bytes(p) == 4;
   const unsigned sub_group = std::min(device.sub_group_size, 32u);
   constexpr unsigned together = 8;  // records that a lane moves at once in segmented_rows.cl
-  shape.by_rows = shape.lanes > 1 && composite && shape.items.longest <= 32 &&
+  shape.by_rows = shape.lanes > 1 && composite && shape.items.longest <= 32 && p.stride == 1 &&
                   shape.lanes * shape.items.longest <= together * sub_group;
   if (sub_group < shape.lanes) return {};
   shape.work_group = std::max(std::min(device.max_work_group, 128u), sub_group);
@@ -61,7 +63,11 @@ std::optional<RowsShape> short_rows(const Problem& p, const Capabilities& device
   const auto bytes = [&] { return rows_bytes(p, device, shape) + 4 * shape.work_group; };
   while (shape.work_group > sub_group && 4 * bytes() > device.local_struct) shape.work_group /= 2;
   constexpr std::uint64_t most_groups = 0x7fffffff;
-  shape.groups = ceil_div(p.count, shape.length * (shape.work_group / shape.lanes));
+  shape.stride = p.stride;
+  shape.rounds = ceil_div(p.stride, sub_group / shape.lanes);
+  shape.groups = p.stride == 1
+                     ? ceil_div(p.count, shape.length * (shape.work_group / shape.lanes))
+                     : ceil_div(p.segments / p.stride * shape.rounds, shape.work_group / sub_group);
   if (bytes() > device.local_struct || shape.groups > most_groups) return {};
   shape.bytes = rows_bytes(p, device, shape);
   // A compute unit holds as many work-items as it has registers for: for items, for values that
@@ -83,6 +89,16 @@ class RowsSorter final : public Sorter {
   std::uint64_t scratch_bytes() const override { return 0; }
   std::string parameters() const override { return "variant=rows"; }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
+
+  // Neighbouring columns are read as rows are, if they fill most of the lanes.
+  std::unique_ptr<Sorter> with_stride(const Problem& p, const Capabilities& device) const override {
+    const auto shape = short_rows(p, device);
+    constexpr std::uint64_t most_places = ~std::uint32_t{0};
+    if (!shape || shape->length > most_places / p.stride) return nullptr;
+    const std::uint64_t sub_group = std::min(device.sub_group_size, 32u);
+    const bool is_wasteful = 3 * p.stride < 2 * shape->rounds * (sub_group / shape->lanes);
+    return is_wasteful ? nullptr : std::make_unique<RowsSorter>(p, *shape);
+  }
 
   void build(Device& device, const Capabilities& capabilities) override {
     using namespace kernels::embedded;
@@ -124,7 +140,9 @@ class RowsSorter final : public Sorter {
                         {"wanted", wanted()},
                         {"inverse_wanted", inverse(wanted())},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
-                        {"rank_mask", rank_mask(problem_)}};
+                        {"rank_mask", rank_mask(problem_)},
+                        {"stride", static_cast<std::uint32_t>(shape_.stride)},
+                        {"rounds", static_cast<std::uint32_t>(shape_.rounds)}};
     queue.launch({*sort_, shape_.groups, shape_.work_group, args, "rows"});
   }
 
@@ -166,6 +184,7 @@ kernels::Defines RowsShape::defines(const Problem& problem) const {
       .set("LANES", lanes)
       .set("PART", part)
       .set("BY_ROWS", int{by_rows})
+      .set("STRIDED", int{stride != 1})
       .set("VALUES_WAIT", int{values_wait})
       .local_struct("segmented_rows_memory_t", bytes);
   set(d, items);
