@@ -141,12 +141,14 @@ TEST(HostThreads, LoopsThrowWhatBodiesThrow) {
 TEST(HostThreads, LoopsCoverEachIndexOnce) {
   constexpr std::uint64_t n = 5000;
   std::vector<std::uint8_t> done(n, 7);
-  std::vector<std::atomic<int>> visits(n);
-  host::once_for(n, done.data(), tbb::auto_partitioner{},
-                 [&](std::uint64_t begin, std::uint64_t end) {
-                   for (auto i = begin; i < end; ++i) ++visits[i];
-                 });
-  EXPECT_TRUE(std::ranges::all_of(visits, [](const auto& v) { return v == 1; }));
+  for (const bool one_by_one : {false, true}) {
+    std::vector<std::atomic<int>> visits(n);
+    host::once_for(n, done.data(), one_by_one, [&](std::uint64_t begin, std::uint64_t end) {
+      EXPECT_TRUE(!one_by_one || end == begin + 1);
+      for (auto i = begin; i < end; ++i) ++visits[i];
+    });
+    EXPECT_TRUE(std::ranges::all_of(visits, [](const auto& v) { return v == 1; }));
+  }
 }
 
 }  // namespace

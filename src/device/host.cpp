@@ -16,6 +16,7 @@
 #include "cores.hpp"
 
 #ifdef SORTIUM_WITH_HOST
+#include <tbb/parallel_invoke.h>
 #include <tbb/version.h>
 
 #include "host_threads.hpp"
@@ -90,6 +91,47 @@ Arena take_arena(unsigned count) { return arenas().take(count); }
 void give_back(Arena arena, unsigned count) noexcept { arenas().give(std::move(arena), count); }
 
 unsigned all_threads() { return usable_cores(); }
+
+void once_for(std::uint64_t count, std::uint8_t* done, bool one_by_one,
+              FunctionRef<void(std::uint64_t, std::uint64_t)> body) {
+  std::memset(done, 0, count);
+  const auto run = [&](const tbb::blocked_range<std::uint64_t>& range) {
+    body(range.begin(), range.end());
+    std::memset(done + range.begin(), 1, range.size());
+  };
+  const tbb::blocked_range<std::uint64_t> all(0, count);
+  tbb::task_group_context own(tbb::task_group_context::isolated);
+  try {
+    return one_by_one ? tbb::parallel_for(all, run, tbb::simple_partitioner{}, own)
+                      : tbb::parallel_for(all, run, tbb::auto_partitioner{}, own);
+  } catch (...) {  // oneTBB lacks memory or threads; some indices are not done, no body is running
+  }
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (done[i] == 0) body(i, i + 1);
+}
+
+void once_for_each(unsigned threads, std::uint64_t count, std::uint8_t* done,
+                   FunctionRef<void(std::uint64_t)> body) {
+  const auto range = [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto i = begin; i != end; ++i) body(i);
+  };
+  if (threads == 1)
+    range(0, count);
+  else
+    once_for(count, done, true, range);
+}
+
+void both_once(FunctionRef<void()> first, FunctionRef<void()> second) {
+  bool first_ran = false, second_ran = false;
+  tbb::task_group_context own(tbb::task_group_context::isolated);
+  try {
+    return tbb::parallel_invoke([&] { first_ran = true, first(); },
+                                [&] { second_ran = true, second(); }, own);
+  } catch (...) {  // oneTBB lacks memory or threads
+  }
+  if (!first_ran) first();
+  if (!second_ran) second();
+}
 
 void register_thread() {
   thread_local bool registered = false;

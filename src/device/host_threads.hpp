@@ -13,31 +13,45 @@
 #pragma once
 
 #include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <sortium/device.hpp>
+#include <type_traits>
+
+#include "../core/function_ref.hpp"
 
 namespace sortium::host {
 
-// Runs `work` as a phase of `queue`. Allocates nothing: std::function keeps a reference inline.
-template <class AnyQueue, class Work>
-void call(AnyQueue& queue, std::string_view phase, const Work& work) {
-  queue.call(phase, std::cref(work));
+// Where the phases of a sort run: on a queue or, if there is none, at once.
+class Phases {
+ public:
+  Phases() = default;
+  Phases(Queue& queue) : queue_(&queue) {}  // NOLINT: a queue may be given instead
+
+ private:
+  friend void call(const Phases& phases, std::string_view phase, FunctionRef<void()> work);
+  Queue* queue_ = nullptr;
+};
+
+// Runs `work` as a phase. Allocates nothing: std::function keeps a reference inline.
+inline void call(const Phases& phases, std::string_view phase, FunctionRef<void()> work) {
+  if (phases.queue_ != nullptr)
+    phases.queue_->call(phase, work);
+  else
+    work();
 }
 
 // Calls body(range) for subranges of `range`, in parallel. If oneTBB fails, the calling thread
 // calls body for the whole range again. So `body` may run twice for an index, which must not change
 // the result. Throws what `body` throws.
-template <class Range, class Body, class Partitioner = tbb::auto_partitioner>
-void repeatable_for(const Range& range, const Body& body, const Partitioner& partitioner = {}) {
+template <class Range, class Partitioner = tbb::auto_partitioner>
+void repeatable_for(const Range& range, FunctionRef<void(const std::type_identity_t<Range>&)> body,
+                    const Partitioner& partitioner = {}) {
   tbb::task_group_context own(tbb::task_group_context::isolated);
   try {
     return tbb::parallel_for(range, body, partitioner, own);
@@ -47,51 +61,19 @@ void repeatable_for(const Range& range, const Body& body, const Partitioner& par
 }
 
 // Calls body(begin, end) for ranges that together cover [0, count), each index once, in parallel.
-// `done` has space for `count` bytes. `body` must not throw.
-template <class Body, class Partitioner>
-void once_for(std::uint64_t count, std::uint8_t* done, const Partitioner& partitioner,
-              const Body& body) {
-  std::memset(done, 0, count);
-  const auto run = [&](const tbb::blocked_range<std::uint64_t>& range) {
-    body(range.begin(), range.end());
-    std::memset(done + range.begin(), 1, range.size());
-  };
-  tbb::task_group_context own(tbb::task_group_context::isolated);
-  try {
-    return tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, count), run, partitioner, own);
-  } catch (...) {  // oneTBB lacks memory or threads; some indices are not done, no body is running
-  }
-  for (std::uint64_t i = 0; i < count; ++i)
-    if (done[i] == 0) body(i, i + 1);
-}
+// `done` has space for `count` bytes. `body` must not throw. With `one_by_one`, a range has one
+// index.
+void once_for(std::uint64_t count, std::uint8_t* done, bool one_by_one,
+              FunctionRef<void(std::uint64_t, std::uint64_t)> body);
 
 // Calls body(i) once for each i < count: in parallel in the caller's arena, or in turn if `threads`
 // is 1. Every call is made even if oneTBB lacks memory. `body` must not throw. `done` has space for
 // `count` bytes.
-template <class Body>
-void once_for_each(unsigned threads, std::uint64_t count, std::uint8_t* done, const Body& body) {
-  const auto range = [&](std::uint64_t begin, std::uint64_t end) {
-    for (auto i = begin; i != end; ++i) body(i);
-  };
-  if (threads == 1)
-    range(0, count);
-  else
-    once_for(count, done, tbb::simple_partitioner{}, range);
-}
+void once_for_each(unsigned threads, std::uint64_t count, std::uint8_t* done,
+                   FunctionRef<void(std::uint64_t)> body);
 
 // Calls both functions, each once, in parallel. They must not throw.
-template <class First, class Second>
-void both_once(const First& first, const Second& second) {
-  bool first_ran = false, second_ran = false;
-  tbb::task_group_context own(tbb::task_group_context::isolated);
-  try {
-    return tbb::parallel_invoke([&] { first_ran = true, first(); },
-                                [&] { second_ran = true, second(); }, own);
-  } catch (...) {  // oneTBB lacks memory or threads
-  }
-  if (!first_ran) first();
-  if (!second_ran) second();
-}
+void both_once(FunctionRef<void()> first, FunctionRef<void()> second);
 
 using Arena = std::unique_ptr<tbb::task_arena>;
 [[nodiscard]] Arena take_arena(unsigned count);  // with `count` threads; throws std::bad_alloc
@@ -126,8 +108,7 @@ class Threads {
   }
   // Runs `work` in the arena if start() was called, else on the calling thread. Throws
   // std::bad_alloc before `work` begins, and what `work` throws.
-  template <class Work>
-  void run(const Work& work) const {
+  void run(FunctionRef<void()> work) const {
     if (!arena_) return work();
     register_thread();
     arena_->execute(work);
@@ -145,8 +126,9 @@ class Threads {
 };
 
 // repeatable_for() in an arena with all threads.
-template <class Range, class Body>
-void repeatable_for_all(const Range& range, const Body& body) {
+template <class Range>
+void repeatable_for_all(const Range& range,
+                        FunctionRef<void(const std::type_identity_t<Range>&)> body) {
   Threads threads(all_threads());
   try {
     threads.start();

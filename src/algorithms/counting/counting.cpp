@@ -39,8 +39,7 @@ class CountingSorter final : public Sorter {
   }
 
   // Sorts in the caller's arena, which must have at least as many threads as the sorter.
-  template <class Q>
-  void sort_on(Q& queue, const Operands& o) const {
+  void sort_on(const host::Phases& queue, const Operands& o) const {
     switch (layout_.key_bytes) {
       case 1:
         return sort<std::uint8_t>(queue, o);
@@ -54,21 +53,11 @@ class CountingSorter final : public Sorter {
   }
 
   // Sorts with one thread, without a queue.
-  void run_alone(const Operands& o) const {
-    Now now;
-    sort_on(now, o);
-  }
+  void run_alone(const Operands& o) const { sort_on(host::Phases(), o); }
 
  private:
-  struct Now {
-    template <class Work>
-    void call(std::string_view, const Work& work) const {
-      work();
-    }
-  };
-
-  template <class Key, class Q>
-  void sort(Q& queue, const Operands& o) const {
+  template <class Key>
+  void sort(const host::Phases& queue, const Operands& o) const {
     if constexpr (sizeof(Key) <= 2)
       if (layout_.counts_keys()) {
         const counting::CountedKeys<Key> counted(layout_, o);
@@ -82,8 +71,8 @@ class CountingSorter final : public Sorter {
     else
       sort_records<Key, std::uint64_t>(queue, o);
   }
-  template <class Key, class Value, class Q>
-  void sort_records(Q& queue, const Operands& o) const {
+  template <class Key, class Value>
+  void sort_records(const host::Phases& queue, const Operands& o) const {
     bool written = false;
     if (layout_.problem.payload != Payload::none)
       host::call(queue, "look",

@@ -69,13 +69,12 @@ struct Layout {
   }
 
   // host::once_for_each(). `count` is at most the larger of most_pieces and chunks.
-  template <class Body>
-  void each(const Operands& o, std::uint64_t count, const Body& body) const {
+  void each(const Operands& o, std::uint64_t count, FunctionRef<void(std::uint64_t)> body) const {
     host::once_for_each(threads, count, at<std::uint8_t>(done.in(o)), body);
   }
   // Calls body(chunk, its first record, its end) for each chunk.
-  template <class Body>
-  void each_chunk(const Operands& o, const Body& body) const {
+  void each_chunk(const Operands& o,
+                  FunctionRef<void(std::uint64_t, std::uint64_t, std::uint64_t)> body) const {
     each(o, chunks, [&](std::uint64_t c) {
       body(c, std::min(c * chunk, problem.count), std::min((c + 1) * chunk, problem.count));
     });

@@ -15,8 +15,7 @@ class Partition {
  public:
   Partition(const Layout& layout, const Operands& operands) : layout_(layout), o_(operands) {}
 
-  template <class Q>
-  void sort(Q& queue) const {
+  void sort(const host::Phases& queue) const {
     if (is_short_argsort()) return host::call(queue, "move", [&] { write_positions(); });
     move(queue);
   }
@@ -59,8 +58,7 @@ class Partition {
 
   // ---- Stable partitions by digit ----
 
-  template <class Q>
-  void move(Q& queue) const {
+  void move(const host::Phases& queue) const {
     const bool has_values = layout_.problem.payload != Payload::none;
     const auto in = input_to<Key, Value>(at<Key>(layout_.keys.in(o_)),
                                          has_values ? at<Value>(layout_.values.in(o_)) : nullptr,
@@ -90,8 +88,7 @@ class Partition {
   // while other programs use the machine's caches, and as fast while none does. One thread gains
   // nothing by parts.
   // Returns false, with nothing written to the output, if a part would keep a thread busy alone.
-  template <class Q>
-  bool sort_by_parts(Q& queue, const Records& in, const Records& parts) const {
+  bool sort_by_parts(const host::Phases& queue, const Records& in, const Records& parts) const {
     std::array<std::uint64_t, digits + 1> begins;
     std::uint64_t largest = 0;
     host::call(queue, "count", [&] {
@@ -138,8 +135,7 @@ class Partition {
   // ---- One pass ----
 
   // Sorts the records stably by digit `pass` of their ranks.
-  template <class Q>
-  void partition(Q& queue, const Records& columns, unsigned pass) const {
+  void partition(const host::Phases& queue, const Records& columns, unsigned pass) const {
     host::call(queue, "count", [&] { count(columns.keys_in, pass); });
     move_all(queue, columns, pass);
   }
@@ -152,8 +148,7 @@ class Partition {
     });
     find_places();
   }
-  template <class Q>
-  void move_all(Q& queue, const Records& columns, unsigned pass) const {
+  void move_all(const host::Phases& queue, const Records& columns, unsigned pass) const {
     host::call(queue, "move", [&] {
       layout_.each_chunk(o_, [&](std::uint64_t c, std::uint64_t begin, std::uint64_t end) {
         auto* const places = at<std::uint64_t>(layout_.places.in(o_)) + (c << most_digit_bits);

@@ -58,7 +58,7 @@ class MergeTree {
 template <std::size_t most, class Word>
 Word* merge_pieces(Word* words, Word* spare, const std::size_t* ends, std::size_t count) {
   if (count < 2) return words;
-  Piece<Word> pieces[most];
+  Piece<Word> pieces[most]{};
   for (std::size_t i = 0; i < count; ++i) pieces[i] = {words + ends[i], ends[i + 1] - ends[i]};
   // The lowest merges should write to `spare`: then no piece is copied before.
   Word *to = spare, *other = words;

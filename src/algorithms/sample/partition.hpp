@@ -30,16 +30,14 @@ class Partition {
         begins_(at<std::uint64_t>(layout_.begins.in(context.operands))),
         tasks_(at<Task>(layout_.tasks.in(context.operands))) {}
 
-  template <class Q>
-  void run(Q& queue) {
+  void run(const host::Phases& queue) {
     divide(queue);
     sort(queue);
   }
 
   // Partitions the chunks. Then the steps know if they have memory for the largest part, and the
   // output is not yet written.
-  template <class Q>
-  void divide(Q& queue) {
+  void divide(const host::Phases& queue) {
     host::call(queue, "partition", [&] {
       choose_splitters();
       partition_chunks();
@@ -48,8 +46,7 @@ class Partition {
     });
   }
   // Sorts the parts into the output.
-  template <class Q>
-  void sort(Q& queue) const {
+  void sort(const host::Phases& queue) const {
     host::call(queue, "sort", [&] {
       layout_.each(context_.operands, task_count_, [&](std::uint64_t t) { run_task(tasks_[t]); });
     });

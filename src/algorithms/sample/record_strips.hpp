@@ -43,8 +43,7 @@ class RecordStrips {
 
   // Returns false, with nothing written to the output, if chunks have too many runs, if floats tie
   // that differ, or if there is too little memory.
-  template <class Q>
-  bool run(Q& queue) {
+  bool run(const host::Phases& queue) {
     bool are_cut = false;
     host::call(queue, "runs", [&] {
       sections_.choose_splitters(Positions(Positions::splitters_seed),

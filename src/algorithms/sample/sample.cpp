@@ -60,8 +60,7 @@ class SampleSorter final : public Sorter {
   }
 
   // Sorts in the caller's arena, which must have as many threads as the layout, unless that has 1.
-  template <class Q>
-  void sort_on(Q& queue, const Operands& o) const {
+  void sort_on(const host::Phases& queue, const Operands& o) const {
     switch (layout_.key_bytes) {
       case 1:
         return sort<std::uint8_t>(queue, o);
@@ -75,21 +74,11 @@ class SampleSorter final : public Sorter {
   }
 
   // Sorts at most most_alone() records, without a queue.
-  void run_alone(const Operands& o) const {
-    Now now;
-    sort_on(now, o);
-  }
+  void run_alone(const Operands& o) const { sort_on(host::Phases(), o); }
 
  private:
-  struct Now {
-    template <class Work>
-    void call(std::string_view, const Work& work) const {
-      work();
-    }
-  };
-
-  template <class Key, class Q>
-  void sort(Q& queue, const Operands& o) const {
+  template <class Key>
+  void sort(const host::Phases& queue, const Operands& o) const {
     const Context context{layout_, ranks_, o};
     const Problem& problem = layout_.problem;
     if constexpr (sizeof(Key) >= 2)
@@ -206,8 +195,8 @@ class SampleSorter final : public Sorter {
     });
   }
 
-  template <class Key, class Q>
-  void sort_keys(Q& queue, const Context& context) const {
+  template <class Key>
+  void sort_keys(const host::Phases& queue, const Context& context) const {
     KeySteps<Key> steps(context);
     if (layout_.problem.count <= layout_.alone) {
       bool sorted = false;
@@ -232,8 +221,8 @@ class SampleSorter final : public Sorter {
 
   // Sorts lists that are in order, in reverse order, or in order except for their last keys.
   // Returns false if the list is none of these.
-  template <class Key, class Q>
-  bool sort_by_whole_order(Q& queue, const Context& context) const {
+  template <class Key>
+  bool sort_by_whole_order(const host::Phases& queue, const Context& context) const {
     const WholeOrder<Key> order(context);
     const std::uint64_t n = layout_.problem.count;
     std::uint64_t in_order = 0, in_reverse = 0;
@@ -254,8 +243,8 @@ class SampleSorter final : public Sorter {
   }
 
   // Returns false, with nothing written, if there is too little scratch memory.
-  template <class Key, class Q>
-  bool insert_tail(Q& queue, const Context& context, const WholeOrder<Key>& order,
+  template <class Key>
+  bool insert_tail(const host::Phases& queue, const Context& context, const WholeOrder<Key>& order,
                    std::uint64_t sorted) const {
     Problem problem = layout_.problem;
     problem.count -= sorted;
@@ -283,8 +272,9 @@ class SampleSorter final : public Sorter {
   }
   // Sorts records in order but for those from `sorted` on. Returns false, with nothing written, if
   // there is no memory for the tail's words.
-  template <class Key, class Value, class Q>
-  bool insert_tail_records(Q& queue, const Context& context, std::uint64_t sorted) const {
+  template <class Key, class Value>
+  bool insert_tail_records(const host::Phases& queue, const Context& context,
+                           std::uint64_t sorted) const {
     if constexpr (sizeof(Key) >= 4) {
       const std::uint64_t n = layout_.problem.count, tail = n - sorted;
       const std::unique_ptr<std::uint64_t, decltype(&std::free)> memory(
@@ -311,8 +301,8 @@ class SampleSorter final : public Sorter {
     return false;
   }
 
-  template <class Key, class Value, class Q>
-  void sort_records(Q& queue, const Context& context, const Runs& runs) const {
+  template <class Key, class Value>
+  void sort_records(const host::Phases& queue, const Context& context, const Runs& runs) const {
     if constexpr (sizeof(Key) >= 4)
       if (layout_.coded && layout_.problem.count <= layout_.alone) {
         bool sorted = false;
@@ -352,8 +342,8 @@ class SampleSorter final : public Sorter {
                [&] { steps.window = find_window(steps.in, window_bits, context.operands); });
     Partition(context, steps).run(queue);
   }
-  template <class Steps, class Q>
-  static void partition(Q& queue, const Context& context, Steps steps) {
+  template <class Steps>
+  static void partition(const host::Phases& queue, const Context& context, Steps steps) {
     Partition(context, steps).run(queue);
   }
 
@@ -365,8 +355,8 @@ class SampleSorter final : public Sorter {
             (layout_.form == Form::packed && layout_.problem.count > short_list));
   }
   // Returns false, with nothing written to the output, if chunks are not a few ascending runs.
-  template <class Key, class Moved, class Value, class Q>
-  bool sort_strips(Q& queue, const Context& context) const {
+  template <class Key, class Moved, class Value>
+  bool sort_strips(const host::Phases& queue, const Context& context) const {
     PairSteps<Key, Moved, Value> steps(context);
     RecordStrips strips(context, steps);
     bool worth_it = false;
@@ -376,8 +366,8 @@ class SampleSorter final : public Sorter {
 
   // Returns false, with nothing written to the output, if so many keys are equal that the runs
   // cannot be merged.
-  template <class Key, class Value, class Q>
-  bool merge_records(Q& queue, const Context& context, const Runs& runs) const {
+  template <class Key, class Value>
+  bool merge_records(const host::Phases& queue, const Context& context, const Runs& runs) const {
     RecordSteps<Key, Value> steps(context);
     bool merged = false;
     host::call(queue, "merge", [&] {

@@ -40,8 +40,7 @@ class Strips {
 
   // Returns false, with nothing written to the output, if floats tie that differ: runs of codes do
   // not contain their order.
-  template <class Q>
-  bool run(Q& queue) {
+  bool run(const host::Phases& queue) {
     bool ties_differ = false;
     host::call(queue, "runs", [&] {
       sections_.choose_splitters(Positions(2),

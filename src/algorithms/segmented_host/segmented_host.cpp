@@ -107,8 +107,7 @@ class SegmentedHostSorter final : public Sorter {
     if (threads_.count() == 1)
       some(0, problem_.segments);
     else
-      host::once_for(problem_.segments, at<std::uint8_t>(done_.in(o)), tbb::auto_partitioner{},
-                     some);
+      host::once_for(problem_.segments, at<std::uint8_t>(done_.in(o)), false, some);
   }
 
   void sort_long(Queue& queue, const Operands& o, std::uint64_t begin, std::uint64_t count) const {
