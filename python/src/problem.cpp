@@ -60,7 +60,8 @@ FieldType field_type(std::string_view name, unsigned bytes) {
 Problem problem(std::string_view key, std::uint64_t count, std::string_view payload_name,
                 unsigned value_bytes, bool keys_out, bool descending, unsigned begin_bit,
                 unsigned end_bit, std::string_view nan, std::string_view zeros,
-                std::uint64_t segments, unsigned offset_bytes, std::uint64_t limit, std::uint64_t stride) {
+                std::uint64_t segments, unsigned offset_bytes, std::uint64_t limit,
+                std::uint64_t stride) {
   return {.key = sortium::parse_key_type(key),
           .count = count,
           .payload = payload(payload_name),
@@ -89,7 +90,8 @@ void bind_problem(nb::module_& m) {
              unsigned end_bit, std::string_view nan, std::string_view zeros, std::uint64_t segments,
              unsigned offset_bytes, std::uint64_t limit, std::uint64_t stride) {
             new (p) Problem(problem(key, count, payload_name, value_bytes, keys_out, descending,
-                                    begin_bit, end_bit, nan, zeros, segments, offset_bytes, limit, stride));
+                                    begin_bit, end_bit, nan, zeros, segments, offset_bytes, limit,
+                                    stride));
           },
           "key"_a, "count"_a, nb::kw_only(), "payload"_a = "none", "value_bytes"_a = 4,
           "keys_out"_a = true, "descending"_a = false, "begin_bit"_a = 0, "end_bit"_a = 0,
