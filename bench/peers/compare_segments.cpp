@@ -48,7 +48,7 @@ std::vector<std::string> all_cases() {
     for (const char* length : {"10", "16", "100", "256", "1000", "4096"})
       out.push_back(fmt::format("rows:f32:{}:{}:normal", value, length));
     for (const char* length : {"10", "100", "1000", "50000"})
-      out.push_back(fmt::format("columns:f32:{}:{}:normal", value, length));
+      out.push_back(fmt::format("columns:f32:{}:{}:normal:16777216", value, length));
     for (const char* small :
          {"512:normal:32768", "30:normal:30000", "100:normal:2000", "0-31:distinct101:131072",
           "2048:normal:131072", "8192:normal:131072", "131072:normal:131072"})
