@@ -103,7 +103,7 @@ TEST(Segments, ColumnsAreSortedEachByItself) {
       std::ranges::stable_sort(column, std::greater(), [&](std::uint64_t i) { return before[i]; });
       for (std::uint64_t r = 0; r < rows; ++r) expected[r * columns + c] = column[r];
     }
-    EXPECT_TRUE(argsort_columns<std::uint64_t>(before, columns, options) == expected);
+    EXPECT_TRUE(argsort_matrix_columns<std::uint64_t>(before, columns, options) == expected);
     auto alone = before, wide = before, keys = before;
     std::vector<std::uint32_t> values(keys.size());
     std::iota(values.begin(), values.end(), 7u);
@@ -111,9 +111,9 @@ TEST(Segments, ColumnsAreSortedEachByItself) {
     for (std::size_t i = 0; i < keys.size(); ++i)
       wide_values[i] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8), 7};
     const auto wide_before = wide_values;
-    sort_columns(alone, columns, options);
-    sort_columns(keys, values, columns, options);
-    sort_columns(wide, wide_values, columns, options);
+    sort_matrix_columns(alone, columns, options);
+    sort_matrix_columns(keys, values, columns, options);
+    sort_matrix_columns(wide, wide_values, columns, options);
     EXPECT_TRUE(keys == alone);
     EXPECT_TRUE(wide == alone);
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -124,11 +124,11 @@ TEST(Segments, ColumnsAreSortedEachByItself) {
   }
   // A few records, without a named device, and no records.
   std::vector<float> few{3, 9, 2, 8, 1, 0};
-  sort_columns(few, 2);
+  sort_matrix_columns(few, 2);
   EXPECT_EQ(few, (std::vector<float>{1, 0, 2, 8, 3, 9}));
   few.clear();
-  sort_columns(few, 3);
-  EXPECT_TRUE(argsort_columns(few, 3).empty());
+  sort_matrix_columns(few, 3);
+  EXPECT_TRUE(argsort_matrix_columns(few, 3).empty());
 }
 
 // The first records along the middle axis of an array of shape (4, 100, 30), into memory apart.
@@ -180,10 +180,10 @@ TEST(Segments, WrongStridesAreRefused) {
   problem.segments = 0;
   refused({"stride is 3", "segments is 0"});
   const auto code = ErrorCode::invalid_argument;
-  expect_error([&] { sort_columns(keys, 5); }, code, {"columns is 5", "24", "multiple"});
-  expect_error([&] { sort_columns(keys, 0); }, code, {"columns is 0"});
+  expect_error([&] { sort_matrix_columns(keys, 5); }, code, {"columns is 5", "24", "multiple"});
+  expect_error([&] { sort_matrix_columns(keys, 0); }, code, {"columns is 0"});
   // The copies alone need more scratch memory than is allowed.
-  expect_error([&] { sort_columns(keys, 6, {.device = device_spec(), .max_scratch_bytes = 64}); },
+  expect_error([&] { sort_matrix_columns(keys, 6, {.device = device_spec(), .max_scratch_bytes = 64}); },
                code, {"max_scratch_bytes is 64", "copies", "512"});
 }
 

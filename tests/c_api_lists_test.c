@@ -197,6 +197,9 @@ static void columns(const sortium_options* options) {
   CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) == SORTIUM_OK);
   CHECK(memcmp(keys, wanted, sizeof keys) == 0);
   CHECK(positions[0] == 3 && positions[1] == 1 && positions[2] == 5 && positions[3] == 0);
+  problem.stride = 0; /* rows */
+  CHECK(sortium_sort_host(&problem, wanted, keys, NULL, positions, options) == SORTIUM_OK);
+  CHECK(keys[1] == 5 && keys[2] == 3 && keys[4] == 4 && keys[5] == 7);
   problem.stride = 2;
   CHECK(sortium_sort_host(&problem, keys, keys, NULL, positions, options) ==
         SORTIUM_INVALID_ARGUMENT);

@@ -404,8 +404,10 @@ TEST_F(Lines, OtherDevices) {
   Random random(sortium::test::run_seed());
   write("in", make(alike, 40'000, random));
   agrees("", "");
-  for (const char* options :
-       {"", "--device opencl:0", "--algorithm merge", "--device cpu:0 --algorithm sample"}) {
+  const std::string named = sortium::test::device_spec();
+  const std::string device = "--device " + (named.empty() ? "opencl:0" : named);
+  for (const std::string& options : {std::string(), device, std::string("--algorithm merge"),
+                                     std::string("--device cpu:0 --algorithm sample")}) {
     const Result r = run(fmt::format("sort in -o ours --lines {}", options));
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_TRUE(read("ours") == read("theirs")) << options;

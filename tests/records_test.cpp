@@ -158,6 +158,19 @@ Numbers sorted_positions(const RecordProblem& p, const std::vector<Bytes>& colum
     }
     return false;
   };
+  if (p.stride != 1) {  // the output has the shape (matrices, wanted, stride)
+    const std::uint64_t length = p.count / p.segments, wanted = p.limit == 0 ? length : p.limit;
+    Numbers out(p.segments * wanted), column(length);
+    for (std::uint64_t s = 0; s < p.segments; ++s) {
+      const std::uint64_t matrix = s / p.stride, first = s % p.stride;
+      for (std::uint64_t j = 0; j < length; ++j)
+        column[j] = (matrix * length + j) * p.stride + first;
+      std::ranges::stable_sort(column, less);
+      for (std::uint64_t j = 0; j < wanted; ++j)
+        out[(matrix * wanted + j) * p.stride + first] = column[j];
+    }
+    return out;
+  }
   const auto offsets = make_offsets(p);
   Numbers out;
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
@@ -501,18 +514,20 @@ TEST(Records, Segments) {
   each({.columns = {{24, Moved::no}}, .key = two_words(), .position_bytes = 8}, "positions alone");
 }
 
-// Segments without offsets, and the first records of some.
+// Segments without offsets, and the first records of some; also along another axis.
 TEST(Records, Rows) {
   Random random(run_seed());
   const auto each = [&](RecordProblem p, std::string_view what) {
     p.offset_bytes = 0;
     for (const std::uint64_t length : cases(Numbers{1, 7, 100, 3000}, {1, 100}, {20}))
-      for (unsigned i = 0; i < 2; ++i) {
-        p.segments = 1 + random.below(i == 0 ? 5 : 60);
+      for (unsigned i = 0; i < 3; ++i) {
+        p.stride = i == 2 ? 1 + random.below(9) : 1;
+        p.segments = (1 + random.below(i == 0 ? 5 : i == 1 ? 60 : 4)) * p.stride;
         p.count = p.segments * length;
         p.limit = p.columns[0].moved == Moved::in_place || i == 0 ? 0 : 1 + random.below(length);
         EXPECT_EQ(trial(p, random.next()), "")
-            << what << ", " << p.segments << " rows of " << length << " records, limit " << p.limit;
+            << what << ", " << p.segments << " rows of " << length << " records, stride "
+            << p.stride << ", limit " << p.limit;
       }
   };
   each({.columns = {{4}, {12}}, .key = {{.type = KeyType::f32}}}, "values of 12 bytes");

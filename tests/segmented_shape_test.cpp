@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sortium/plan.hpp>
 #include <string_view>
 
 #include "algorithms/segmented/segmented_small.hpp"
@@ -282,6 +283,33 @@ TEST(SmallShape, FewWorkItemsFindFewerSegments) {
   EXPECT_TRUE(is_small(p, device));
   ++p.segments;
   EXPECT_FALSE(is_small(p, device));
+}
+
+// Short columns are sorted where they are, without scratch memory, if they fill the lanes.
+TEST(Columns, AreSortedWhereTheyAre) {
+  Capabilities device = gpu();
+  device.kind = DeviceKind::gpu;
+  device.sub_group_size = 32;
+  device.compiles = true;
+  const auto needs_scratch = [&](KeyType key, Payload payload, std::uint64_t length,
+                                 std::uint64_t stride) {
+    return Plan::scratch_bytes_for({.key = key,
+                                    .count = 100 * length * stride,
+                                    .payload = payload,
+                                    .segments = 100 * stride,
+                                    .offset_bytes = 0,
+                                    .stride = stride},
+                                   device) != 0;
+  };
+  for (const std::uint64_t length : {1, 10, 64, 100, 256})
+    EXPECT_FALSE(needs_scratch(KeyType::f32, Payload::none, length, 1000)) << length;
+  EXPECT_FALSE(needs_scratch(KeyType::u64, Payload::values, 128, 1000));
+  EXPECT_TRUE(needs_scratch(KeyType::u64, Payload::values, 129, 1000));
+  EXPECT_TRUE(needs_scratch(KeyType::f32, Payload::none, 257, 1000));
+  EXPECT_FALSE(needs_scratch(KeyType::f32, Payload::none, 50, 22));  // 22 of 32 lanes
+  EXPECT_TRUE(needs_scratch(KeyType::f32, Payload::none, 50, 21));
+  // Places in a matrix must have less than 32 bits.
+  EXPECT_TRUE(needs_scratch(KeyType::f32, Payload::none, 100, std::uint64_t{1} << 26));
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ struct Problem {
   // With segments, keys_out and values_out hold `limit` records for each segment; a shorter segment
   // leaves the rest of its records unwritten.
   std::uint64_t limit = 0;
-  // The distance, in records, from one record of a segment to the next; other than 1 only if there
-  // are no offsets. 1: rows. Otherwise `stride` divides `segments`, and the records are an array of
-  // shape (segments / stride, count / segments, stride), of which the middle axis is sorted. A
-  // matrix of `columns` columns is sorted column by column if segments and stride are `columns`.
-  // Positions are those in the input. With a limit, the output has `limit` instead of
-  // count / segments in its shape.
+  // The distance, in records, from one record of a segment to the next. 1: the segment's records
+  // lie side by side. Other numbers need offset_bytes 0 and must divide `segments`: the records are
+  // an array of shape (segments / stride, count / segments, stride), and its middle axis is sorted.
+  // The columns of a row-major matrix are segments; segments and stride are their number. Positions
+  // are those in the input. A limit is at most count / segments, and replaces it in the output's
+  // shape.
   std::uint64_t stride = 1;
 };
 

@@ -2,7 +2,7 @@
 //
 //   sortium::sort_segments(keys, offsets);  // segments of any lengths
 //   sortium::sort_rows(keys, 100);          // segments of 100 keys: the rows of a matrix
-//   sortium::sort_columns(keys, 100);       // the 100 columns of a matrix, which lies row by row
+//   sortium::sort_matrix_columns(keys, 100);  // the 100 columns of a row-major matrix
 #pragma once
 
 #include <sortium/export.h>
@@ -141,23 +141,24 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
   return out;
 }
 
-// Sorts every column of a matrix by itself, in place. The matrix has `columns` columns and lies row
-// by row: key i is in row i / columns and column i % columns. Throws Error(invalid_argument) if
-// columns is 0, or the number of keys is not a multiple of it. The device needs as much scratch
-// memory as the keys have, and what sort_rows() needs for rows as long as the columns. Other axes
-// of an array: Problem::stride.
+// Sorts every column of a matrix by itself, in place. The matrix has `columns` columns and is
+// row-major: key i is in row i / columns and column i % columns. Throws Error(invalid_argument) if
+// columns is 0, or the number of keys is not a multiple of it. The device needs at most as much
+// scratch memory as keys and values have, and what sort_rows() needs for rows as long as the
+// columns. Problem::stride sorts other axes of an array.
 template <KeyRange Keys>
-HostReport sort_columns(Keys&& keys, std::uint64_t columns, const Options& options = {}) {
+HostReport sort_matrix_columns(Keys&& keys, std::uint64_t columns, const Options& options = {}) {
   Problem problem = detail::problem_of_range(keys, options);
   if (!detail::set_columns(problem, columns)) return {};
   auto* const k = std::ranges::data(keys);
   return sort_host(problem, {k, k}, options);
 }
 
-// The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws alike.
+// The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws the
+// same errors.
 template <KeyRange Keys, ValueRange Values>
-HostReport sort_columns(Keys&& keys, Values&& values, std::uint64_t columns,
-                        const Options& options = {}) {
+HostReport sort_matrix_columns(Keys&& keys, Values&& values, std::uint64_t columns,
+                               const Options& options = {}) {
   detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
   Problem problem = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
   if (!detail::set_columns(problem, columns)) return {};
@@ -168,11 +169,11 @@ HostReport sort_columns(Keys&& keys, Values&& values, std::uint64_t columns,
 
 // Returns the positions, among all keys, of every column's records in sorted order: keys[out[c]] is
 // the first key of column c, and keys[out[columns + c]] the second one. `keys` is only read. Index
-// as for argsort. Throws as sort_columns() does.
+// as for argsort. Throws as sort_matrix_columns() does.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
-[[nodiscard]] std::vector<Index> argsort_columns(const Keys& keys, std::uint64_t columns,
-                                                 const Options& options = {}) {
+[[nodiscard]] std::vector<Index> argsort_matrix_columns(const Keys& keys, std::uint64_t columns,
+                                                        const Options& options = {}) {
   Problem problem = detail::problem_of_range(keys, options);
   problem.payload = Payload::positions;
   problem.value_bytes = sizeof(Index);

@@ -102,7 +102,7 @@ typedef struct sortium_problem {
                             count / segments records */
   uint64_t limit;        /* number of sorted records to return (from each segment); 0: all */
   uint64_t stride;       /* records from one record of a segment to the next, if there are no
-                            offsets; 1: rows; more: another axis of an array (problem.hpp) */
+                            offsets; 0, 1: rows; more: another axis of an array (problem.hpp) */
 } sortium_problem;
 SORTIUM_API void sortium_problem_init(
     sortium_problem* problem); /* 0 keys, u32, ascending, all bits */

@@ -81,7 +81,7 @@ class Sorter {
   // See Plan::bytes_moved().
   [[nodiscard]] virtual std::uint64_t bytes_moved() const { return 0; }
   // Returns a sorter of the same problem, but with a stride, that reads and writes records where
-  // they are. Returns null if the algorithm sorts only records that lie side by side.
+  // they are. Returns null if it sorts only records that lie side by side, or if copies are faster.
   [[nodiscard]] virtual std::unique_ptr<Sorter> with_stride(const Problem& problem,
                                                             const Capabilities& device) const {
     static_cast<void>(problem), static_cast<void>(device);

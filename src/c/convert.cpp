@@ -59,7 +59,7 @@ Problem problem_of(const sortium_problem* p) {
           c.segments,
           c.offset_bytes,
           c.limit,
-          c.stride};
+          c.stride == 0 ? 1 : c.stride};
 }
 
 sortium_problem c_problem(const Problem& p) {

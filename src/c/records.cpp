@@ -67,7 +67,7 @@ RecordProblem sortium::c::record_problem_of(const sortium_record_problem* given)
                   .segments = c.segments,
                   .offset_bytes = c.offset_bytes,
                   .limit = c.limit,
-                  .stride = c.stride};
+                  .stride = c.stride == 0 ? 1 : c.stride};
   for (const auto& column : many(c.columns, c.column_count, "columns"))
     p.columns.push_back({column.bytes, enumerated<Moved>(column.moved, 2, "moved")});
   return p;

@@ -133,7 +133,7 @@ void repeatable_for_all(const Range& range,
   try {
     threads.start();
     register_thread();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {  // too little memory, or no more threads
     return body(range);
   }
   if (threads.count() == 1) return body(range);

@@ -33,6 +33,7 @@ void for_elements_on_host(Queue& queue, std::string_view phase, std::uint64_t co
                           const Work& work, std::uint64_t grain = 1 << 14) {
 #ifdef SORTIUM_WITH_HOST
   host::call(queue, phase, [&] {
+    if (count <= grain) return work(std::uint64_t{0}, count);
     host::repeatable_for_all(tbb::blocked_range<std::uint64_t>(0, count, grain),
                              [&](const auto& range) { work(range.begin(), range.end()); });
   });

@@ -22,7 +22,7 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   if (problem.stride != 1)
     return plan_strided(
         problem, capabilities, method.max_scratch_bytes, [&](std::uint64_t max_scratch_bytes) {
-          return plan(rows_of(problem), capabilities,
+          return plan(without_stride(problem), capabilities,
                       {method.algorithm, method.parameters, max_scratch_bytes}, except);
         });
   if (method.algorithm == "auto") {
@@ -90,7 +90,7 @@ Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method&
   auto planned = plan_judged(problem, found, method, [&](const Planned& p) -> std::string {
     try {
       p.sorter->build(*device_, found);
-      return self_test(*device_, found, p, rows_of(problem));
+      return self_test(*device_, found, p, without_stride(problem));
     } catch (const Error& e) {
       // The package lacks kernels of this algorithm; it may have those of the next.
       if (e.code() != ErrorCode::unsupported || found.compiles) throw;

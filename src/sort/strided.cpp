@@ -16,7 +16,7 @@ namespace sortium {
 
 namespace {
 
-// Matrices that lie one after the other. `length` is that of a segment; it counts only for
+// Matrices that lie one after the other. `length` is that of a segment, and is used only for
 // positions.
 struct Matrices {
   std::uint64_t count, rows, columns, length;
@@ -24,16 +24,17 @@ struct Matrices {
 
 unsigned log2_up(std::uint64_t x) { return static_cast<unsigned>(std::bit_width(x - 1)); }
 
-// How matrices are cut into tiles of at most 2^tile_bits elements: nearly square, unless the
-// matrices have few rows or columns.
+// How matrices are cut into tiles of 2^tile_bits elements: nearly square, unless the matrices have
+// few rows or columns. A tile has several matrices if they are small.
 struct Tiles {
-  unsigned row_bits, column_bits;
+  unsigned row_bits, column_bits, matrix_bits;
   std::uint64_t down, across;
 
   Tiles(const Matrices& m, unsigned tile_bits)
       : row_bits(std::min(tile_bits / 2, log2_up(m.rows))),
         column_bits(std::min(tile_bits - row_bits, log2_up(m.columns))) {
     row_bits = std::min(tile_bits - column_bits, log2_up(m.rows));
+    matrix_bits = std::min(tile_bits - row_bits - column_bits, log2_up(m.count));
     down = ceil_div(m.rows, std::uint64_t{1} << row_bits);
     across = ceil_div(m.columns, std::uint64_t{1} << column_bits);
   }
@@ -43,7 +44,8 @@ struct Tiles {
 // element is read and written once.
 class Transposition {
  public:
-  // `of_positions`: elements are positions in rows, and become positions in the strided input.
+  // `of_positions`: elements are positions in the array of rows; positions in the strided input
+  // replace them.
   Transposition(unsigned element_bytes, bool of_positions)
       : bytes_(element_bytes), of_positions_(of_positions) {}
 
@@ -72,10 +74,12 @@ class Transposition {
   void enqueue(Queue& queue, Memory in, Memory out, const Matrices& m) const {
     if (!kernel_) return transpose_on_host(queue, at(in), at(out), m);
     const Tiles tiles(m, tile_bits_);
-    const std::uint64_t of_matrix = tiles.down * tiles.across, all = m.count * of_matrix;
+    const std::uint64_t of_matrix = tiles.down * tiles.across,
+                        all = ceil_div(m.count, std::uint64_t{1} << tiles.matrix_bits) * of_matrix;
     constexpr std::uint64_t groups_of_unit = 32;
     const Arg args[] = {{"in", in},
                         {"out", out},
+                        {"matrices", m.count},
                         {"rows", m.rows},
                         {"columns", m.columns},
                         {"tiles", all},
@@ -83,6 +87,7 @@ class Transposition {
                         {"tiles_of_matrix", of_matrix},
                         {"row_bits", std::uint32_t{tiles.row_bits}},
                         {"column_bits", std::uint32_t{tiles.column_bits}},
+                        {"matrix_bits", std::uint32_t{tiles.matrix_bits}},
                         {"length", m.length}};
     queue.launch({*kernel_, std::min<std::uint64_t>(all, groups_of_unit * compute_units_),
                   work_group_, args, phase});
@@ -112,7 +117,8 @@ class Transposition {
   template <class Unit>
   void transpose_on_host(Queue& queue, const std::byte* in, std::byte* out,
                          const Matrices& m) const {
-    constexpr unsigned cache_bits = 12;  // a tile and its result fit the first-level cache
+    // A tile of 16 KB and its result fit the first-level cache.
+    constexpr unsigned cache_bits = std::bit_width((1u << 14) / sizeof(Unit)) - 1;
     const Tiles tiles(m, cache_bits);
     const std::uint64_t of_matrix = tiles.down * tiles.across;
     constexpr std::uint64_t together = 4;  // tiles of a thread at a time
@@ -214,7 +220,7 @@ class StridedSorter final : public Sorter {
   Problem problem_;
   std::unique_ptr<Sorter> rows_;
   Transposition keys_;
-  std::optional<Transposition> values_in_, values_;  // into rows; out of them
+  std::optional<Transposition> values_in_, values_;  // input to rows; results to the output
   ScratchLayout layout_;
   // All records as rows, and the first ones of each row.
   ScratchLayout::Slice key_rows_, value_rows_, first_keys_, first_values_, inner_;
@@ -237,12 +243,14 @@ Planned plan_strided(const Problem& problem, const Capabilities& device,
   const std::uint64_t all = planned.sorter->scratch_bytes();
   if (max_scratch_bytes == 0 || all <= max_scratch_bytes) return planned;
   const std::uint64_t copies = all - of_rows;
-  if (copies >= max_scratch_bytes)
-    refuse(
-        fmt::format("max_scratch_bytes is {}; with stride {} the copies of the records need {}, "
-                    "beside what the sort of rows needs",
-                    max_scratch_bytes, problem.stride, copies));
-  planned = plan_rows(max_scratch_bytes - copies);
+  const auto of_copies = fmt::format("max_scratch_bytes is {}; stride {} needs {} bytes for copies",
+                                     max_scratch_bytes, problem.stride, copies);
+  if (copies >= max_scratch_bytes) refuse(of_copies + ", and the sort of rows needs more");
+  try {
+    planned = plan_rows(max_scratch_bytes - copies);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("{}; for the sort of rows, {}", of_copies, e.what()));
+  }
   planned.sorter = make_strided_sorter(problem, device, std::move(planned.sorter));
   return planned;
 }

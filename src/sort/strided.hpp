@@ -7,13 +7,13 @@
 
 namespace sortium {
 
-// Returns the same problem for segments whose records lie side by side.
-[[nodiscard]] inline Problem rows_of(Problem problem) {
+// Returns the same problem with stride 1: the records of each segment lie side by side.
+[[nodiscard]] inline Problem without_stride(Problem problem) {
   problem.stride = 1;
   return problem;
 }
 
-// Returns a sorter of a problem with a stride. `rows` is planned for rows_of(problem). If it cannot
+// Returns a sorter of a problem with a stride. `rows` is planned for without_stride(problem). If it cannot
 // sort records where they are, they are copied into scratch memory, where each segment is a row;
 // `rows` sorts these rows; then the results are copied to their places.
 [[nodiscard]] std::unique_ptr<Sorter> make_strided_sorter(const Problem& problem,

@@ -1,5 +1,5 @@
 // segmented, short rows: segments of equal length, of up to LANES * SHORT records. A sub-group
-// sorts a round of rows at once: it reads their records, which are contiguous, into local memory;
+// sorts a round of rows at once: it reads their records into local memory;
 // one, two or four lanes sort each row in registers; then the sub-group writes the records.
 // segmented_items.cl comes before this file.
 
@@ -72,7 +72,7 @@ typedef struct {
 #endif
 #define ROW_SHIFT 24
 
-// Where a record of the round is: its place behind the round's first record, its row, and its slot
+// Where a record of the round is: its offset from the round's first record, its row, and its slot
 // in local memory.
 typedef struct {
   u32 is_there, at, row, slot;
@@ -82,12 +82,12 @@ typedef struct {
 #define STEPS(rows, together) \
   (((rows).length * ROWS + (together)*SG_LANES - 1) / ((together)*SG_LANES))
 INLINE spot_t spot_of(rows_t rows, u32 step, u32 together, u32 k) {
-  const u32 record = (step * together + k) * SG_LANES + sg_lane(), column = record / ROWS;
+  const u32 record = (step * together + k) * SG_LANES + sg_lane(), index = record / ROWS;
   spot_t spot;
   spot.row = record % ROWS;
-  spot.at = PLACE_IN_ROUND(rows, spot.row, column);
-  spot.slot = spot.row * rows.step + column;
-  spot.is_there = spot.row < rows.here && column < rows.length ? 1 : 0;
+  spot.at = PLACE_IN_ROUND(rows, spot.row, index);
+  spot.slot = spot.row * rows.step + index;
+  spot.is_there = spot.row < rows.here && index < rows.length ? 1 : 0;
   return spot;
 }
 #elif !BY_ROWS  // consecutive records, whatever their rows
@@ -218,6 +218,7 @@ INLINE void restore_tied(LOCAL ukey_t* sorted, sub_group_t sg, u32 length, u32 i
     const u32 at = base + sg_lane();
     place += popcount32(sg_ballot(sg, at < length && sorted[min(at, length - 1)] < order ? 1 : 0));
   }
+  sg_barrier();  // all lanes have read `sorted`
   ROLLED
   for (u32 base = 0; base < length; base += SG_LANES) {
     const u32 at = base + sg_lane();
@@ -464,8 +465,8 @@ INLINE void store_values(LOCAL round_t* mine, const value_t* value, rows_t rows,
 }
 #endif
 
-//   keys_in, values_in  in: n records in rows of `length`. Without values_in, positions are
-//   written.
+//   keys_in, values_in  in: n records in rows of `length` (STRIDED: in matrices of `length` rows).
+//                  Without values_in, positions are written.
 //                  With PART, `length` is that of a group of rows; the last group may be incomplete
 //   keys_out, values_out  out: the first `wanted` records of each sorted row; may be the input if
 //                  wanted is length. With COMPOSITE, keys_out may be null

@@ -19,7 +19,7 @@ struct RowsShape {
   unsigned part = 0;                      // records of each part of a row; 0: rows have no parts
   Items items{};                          // of a lane
   bool values_wait = false, by_rows = false;  // parameters of segmented_rows.cl
-  std::uint64_t stride = 1, rounds = 1;       // Problem::stride; sub-groups for a matrix
+  std::uint64_t stride = 1, rounds = 1;       // Problem::stride; rounds of a matrix
   std::uint64_t bytes = 0;                    // of segmented_rows_memory_t
   // Other rows:
   Lists lists{};  // parameters that segmented_block.cl needs, but does not use for rows
