@@ -183,8 +183,9 @@ TEST(Segments, WrongStridesAreRefused) {
   expect_error([&] { sort_matrix_columns(keys, 5); }, code, {"columns is 5", "24", "multiple"});
   expect_error([&] { sort_matrix_columns(keys, 0); }, code, {"columns is 0"});
   // The copies alone need more scratch memory than is allowed.
-  expect_error([&] { sort_matrix_columns(keys, 6, {.device = device_spec(), .max_scratch_bytes = 64}); },
-               code, {"max_scratch_bytes is 64", "copies", "512"});
+  expect_error(
+      [&] { sort_matrix_columns(keys, 6, {.device = device_spec(), .max_scratch_bytes = 64}); },
+      code, {"max_scratch_bytes is 64", "copies", "512"});
 }
 
 // The first records of rows, and of rows with fewer records than the limit.

@@ -296,7 +296,8 @@ TEST(Strides, AreSortedAlongAnyAxis) {
   struct Shape {
     std::uint64_t matrices, length, stride;
   };
-  // Columns where they are need more than 2^15 records, of which small problems have at most so many.
+  // Columns where they are need more than 2^15 records, of which small problems have at most so
+  // many.
   std::vector<Shape> shapes{{1, 5'003, 3},  {3, 64, 64},   {1, 65, 127},  {2, 2, 2'049},
                             {3'000, 3, 2},  {1, 300, 33},  {5, 1, 40},    {7, 129, 1},
                             {1, 60, 1'000}, {3, 100, 200}, {1, 200, 300}, {4, 20, 700}};

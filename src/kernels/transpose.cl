@@ -7,7 +7,7 @@ PARAMETER(WG)          // work-items of a work-group
 PARAMETER(TILE)        // elements of a tile: a power of two, a multiple of WG
 PARAMETER(UNIT_BYTES)  // bytes of an element: 1, 2, 4, 8
 PARAMETER(POSITIONS)   // 1: elements are positions in the array of rows; positions in the strided
-                      // input replace them
+                       // input replace them
 
 #if UNIT_BYTES == 8
 typedef u64 unit_t;

@@ -13,9 +13,9 @@ namespace sortium {
   return problem;
 }
 
-// Returns a sorter of a problem with a stride. `rows` is planned for without_stride(problem). If it cannot
-// sort records where they are, they are copied into scratch memory, where each segment is a row;
-// `rows` sorts these rows; then the results are copied to their places.
+// Returns a sorter of a problem with a stride. `rows` is planned for without_stride(problem). If it
+// cannot sort records where they are, they are copied into scratch memory, where each segment is a
+// row; `rows` sorts these rows; then the results are copied to their places.
 [[nodiscard]] std::unique_ptr<Sorter> make_strided_sorter(const Problem& problem,
                                                           const Capabilities& device,
                                                           std::unique_ptr<Sorter> rows);
