@@ -94,8 +94,8 @@ def sort(
     Notes
     -----
     The result is NumPy's with ``kind='stable'``, byte for byte. Keys of 8 and 16 bits take O(N)
-    time. Scratch memory is about the size of x, and twice that for other axes than the last one. The
-    GIL is released.
+    time. Scratch memory is about the size of x, and twice that for other axes than the last one.
+    The GIL is released.
 
     Examples
     --------
