@@ -94,6 +94,7 @@ struct Shape {
   Numbers keys{};
   Numbers offsets{};
   std::uint64_t limit = 0, max_scratch_bytes = 0;
+  std::uint64_t columns = 0;  // sorts the columns of a matrix
 };
 
 // arrays: keys, values, offsets, keys_out, values_out.
@@ -106,6 +107,7 @@ Call sort_call(const Shape& s) {
             .segments = s.offsets.empty() ? 0 : s.offsets.size() - 1,
             .offset_bytes = 8,
             .limit = s.limit};
+  if (s.columns != 0) p.segments = p.stride = s.columns, p.offset_bytes = 0;
   Call call;
   const unsigned key_bytes = info(s.key).bytes;
   call.arrays = {key_bytes == 1   ? bytes_of<std::uint8_t>(s.keys)
@@ -125,7 +127,7 @@ Call sort_call(const Shape& s) {
     if (p.keys_out) o.keys_out = in_place ? a[0].data() : a[3].data();
     if (p.payload == Payload::values) o.values_in = a[1].data();
     if (p.payload != Payload::none) o.values_out = own_values ? a[1].data() : a[4].data();
-    if (p.segments != 0) o.offsets = a[2].data();
+    if (p.offset_bytes != 0 && p.segments != 0) o.offsets = a[2].data();
     sort_host(p, o, options);
   };
   return call;
@@ -376,6 +378,13 @@ const std::vector<Case>& cases() {
                            .value_bytes = 24,
                            .keys = random_numbers(n),
                            .offsets = some_offsets(n)});
+       }},
+      {"columns_values",
+       [] {
+         return sort_call({.payload = Payload::values,
+                           .value_bytes = 8,
+                           .keys = random_numbers(n / 30 * 30),
+                           .columns = 30});
        }},
       {"first",
        [] { return sort_call({.in_place = false, .keys = random_numbers(n), .limit = 100}); }},

@@ -168,6 +168,24 @@ def test_out(x):
     same(positions, np.argsort(x, kind="stable"))
 
 
+def test_out_along_another_axis():
+    x = np.random.default_rng(0).integers(0, 50, (4, 30, 5)).astype("i4")
+    for axis in (0, 1):
+        expected = np.sort(x, axis)
+        for out in (np.empty_like(x), np.empty((4, 30, 10), x.dtype)[..., ::2], x.copy()):
+            assert ps.sort(x, axis=axis, out=out) is out
+            same(np.ascontiguousarray(out), expected)
+        mine = x.copy()
+        assert ps.sort(mine, axis=axis, out=mine) is mine
+        same(mine, expected)
+        memory = np.concatenate([x.ravel(), np.zeros(7, x.dtype)])
+        ps.sort(memory[:-7].reshape(x.shape), axis=axis, out=memory[7:].reshape(x.shape))
+        same(memory[7:].reshape(x.shape).copy(), expected)
+    times = x.astype("M8[s]")
+    times[1:3, 4:20, 2] = np.datetime64("NaT")
+    same(ps.sort(times, axis=1), np.sort(times, axis=1))
+
+
 def test_out_that_overlaps():
     memory = np.random.default_rng(0).random(1000)
     expected = np.sort(memory[:900])
