@@ -228,6 +228,20 @@ class StridedSorter final : public Sorter {
 
 }  // namespace
 
+void validate_stride(const Problem& p) {
+  if (p.stride == 1) return;
+  if (p.segments == 0 || p.offset_bytes != 0)
+    refuse(
+        fmt::format("stride is {}; it is 1 unless there are segments without offsets; segments "
+                    "is {}, offset_bytes {}",
+                    p.stride, p.segments, p.offset_bytes));
+  if (p.stride == 0 || p.segments % p.stride != 0)
+    refuse(fmt::format("stride is {}; it must divide segments, {}", p.stride, p.segments));
+  if (p.limit > p.count / p.segments)
+    refuse(fmt::format("limit is {}; with a stride it is at most the records of a segment, {}",
+                       p.limit, p.count / p.segments));
+}
+
 std::unique_ptr<Sorter> make_strided_sorter(const Problem& problem, const Capabilities& device,
                                             std::unique_ptr<Sorter> rows) {
   if (auto direct = rows->with_stride(problem, device)) return direct;

@@ -7,6 +7,9 @@
 
 namespace sortium {
 
+// Throws Error(invalid_argument) if the stride does not fit the segments or the limit.
+void validate_stride(const Problem& problem);
+
 // Returns the same problem with stride 1: the records of each segment lie side by side.
 [[nodiscard]] inline Problem without_stride(Problem problem) {
   problem.stride = 1;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../core/refuse.hpp"
+#include "strided.hpp"
 
 namespace sortium {
 
@@ -14,17 +15,8 @@ namespace {
 constexpr unsigned max_value_bytes = 256;
 
 void validate_segments(const Problem& p) {
-  if (p.stride != 1 && (p.segments == 0 || p.offset_bytes != 0))
-    refuse(
-        fmt::format("stride is {}; it is 1 unless there are segments without offsets; segments "
-                    "is {}, offset_bytes {}",
-                    p.stride, p.segments, p.offset_bytes));
+  validate_stride(p);
   if (p.segments == 0) return;
-  if (p.stride == 0 || p.segments % p.stride != 0)
-    refuse(fmt::format("stride is {}; it must divide segments, {}", p.stride, p.segments));
-  if (p.stride != 1 && p.offset_bytes == 0 && p.limit > p.count / p.segments)
-    refuse(fmt::format("limit is {}; with a stride it is at most the records of a segment, {}",
-                       p.limit, p.count / p.segments));
   if (p.offset_bytes != 0 && p.offset_bytes != 4 && p.offset_bytes != 8)
     refuse(fmt::format("offset_bytes is {}; 4 and 8 are allowed, and 0 if there are no offsets",
                        p.offset_bytes));
