@@ -69,10 +69,10 @@ class SORTIUM_API Communicator {
                                   std::span<const Memory> receive);
 
   // The two halves of exchange_on_device(). All ranks call both, and may call other members between
-  // them. start_exchange_on_device() does not wait for `queue`, so no command may use the memory
-  // any more. It may be called several times for one queue. finish_exchanges_on_device() returns
-  // when all of these exchanges have ended. If the start throws, the communicator is broken. This
-  // class exchanges everything at the start.
+  // them. start_exchange_on_device() does not wait for `queue`: commands that use the memory must
+  // have ended before. It may be called several times for one queue. finish_exchanges_on_device()
+  // returns when all of these exchanges have ended. If the start throws, the communicator is
+  // broken. This class exchanges everything at the start.
   virtual void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
                                         std::span<const Memory> receive);
   virtual void finish_exchanges_on_device(Queue& queue);

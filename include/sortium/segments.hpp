@@ -51,6 +51,35 @@ inline bool set_columns(Problem& problem, std::uint64_t columns) {
   problem.offset_bytes = 0;
   return problem.count != 0;
 }
+
+// Sorts of segments of equal length: set(problem) is set_rows() or set_columns().
+template <class Keys, class Set>
+HostReport sort_equal(Keys& keys, const Options& options, const Set& set) {
+  Problem problem = problem_of_range(keys, options);
+  if (!set(problem)) return {};
+  auto* const k = std::ranges::data(keys);
+  return sort_host(problem, {k, k}, options);
+}
+template <class Keys, class Values, class Set>
+HostReport sort_equal(Keys& keys, Values& values, const Options& options, const Set& set) {
+  check_lengths(std::ranges::size(keys), std::ranges::size(values));
+  Problem problem = problem_with_values(keys, sizeof(element<Values>), options);
+  if (!set(problem)) return {};
+  auto* const k = std::ranges::data(keys);
+  auto* const v = std::ranges::data(values);
+  return sort_host(problem, {k, k, v, v}, options);
+}
+template <class Index, class Keys, class Set>
+std::vector<Index> argsort_equal(const Keys& keys, const Options& options, const Set& set) {
+  Problem problem = problem_of_range(keys, options);
+  problem.payload = Payload::positions;
+  problem.value_bytes = sizeof(Index);
+  problem.keys_out = false;
+  auto out = vector_of<Index>(problem.count);
+  if (!set(problem)) return out;
+  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
+  return out;
+}
 }  // namespace detail
 
 // Sorts every segment of `keys` by itself, in place: segment s has the keys from offsets[s] to
@@ -106,22 +135,16 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
 // it. GPUs need no scratch memory for rows of up to 19456 records, fewer if local memory is small.
 template <KeyRange Keys>
 HostReport sort_rows(Keys&& keys, std::uint64_t row_length, const Options& options = {}) {
-  Problem problem = detail::problem_of_range(keys, options);
-  if (!detail::set_rows(problem, row_length)) return {};
-  auto* const k = std::ranges::data(keys);
-  return sort_host(problem, {k, k}, options);
+  return detail::sort_equal(keys, options,
+                            [&](Problem& p) { return detail::set_rows(p, row_length); });
 }
 
 // The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws alike.
 template <KeyRange Keys, ValueRange Values>
 HostReport sort_rows(Keys&& keys, Values&& values, std::uint64_t row_length,
                      const Options& options = {}) {
-  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
-  Problem problem = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
-  if (!detail::set_rows(problem, row_length)) return {};
-  auto* const k = std::ranges::data(keys);
-  auto* const v = std::ranges::data(values);
-  return sort_host(problem, {k, k, v, v}, options);
+  return detail::sort_equal(keys, values, options,
+                            [&](Problem& p) { return detail::set_rows(p, row_length); });
 }
 
 // Returns the positions, among all keys, of every row's records in sorted order:
@@ -131,27 +154,19 @@ template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argsort_rows(const Keys& keys, std::uint64_t row_length,
                                               const Options& options = {}) {
-  Problem problem = detail::problem_of_range(keys, options);
-  problem.payload = Payload::positions;
-  problem.value_bytes = sizeof(Index);
-  problem.keys_out = false;
-  auto out = detail::vector_of<Index>(problem.count);
-  if (!detail::set_rows(problem, row_length)) return out;
-  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
-  return out;
+  return detail::argsort_equal<Index>(keys, options,
+                                      [&](Problem& p) { return detail::set_rows(p, row_length); });
 }
 
 // Sorts every column of a matrix by itself, in place. The matrix has `columns` columns and is
 // row-major: key i is in row i / columns and column i % columns. Throws Error(invalid_argument) if
-// columns is 0, or the number of keys is not a multiple of it. The device needs at most as much
-// scratch memory as keys and values have, and what sort_rows() needs for rows as long as the
-// columns. Problem::stride sorts other axes of an array.
+// columns is 0, or the number of keys is not a multiple of it. The scratch
+// memory on the device has at most the bytes of keys and values, plus what sort_rows() needs for
+// rows as long as the columns. Problem::stride sorts other axes of an array.
 template <KeyRange Keys>
 HostReport sort_matrix_columns(Keys&& keys, std::uint64_t columns, const Options& options = {}) {
-  Problem problem = detail::problem_of_range(keys, options);
-  if (!detail::set_columns(problem, columns)) return {};
-  auto* const k = std::ranges::data(keys);
-  return sort_host(problem, {k, k}, options);
+  return detail::sort_equal(keys, options,
+                            [&](Problem& p) { return detail::set_columns(p, columns); });
 }
 
 // The same, and moves `values`, of any size as sort() does, with their keys; stable. Throws the
@@ -159,29 +174,19 @@ HostReport sort_matrix_columns(Keys&& keys, std::uint64_t columns, const Options
 template <KeyRange Keys, ValueRange Values>
 HostReport sort_matrix_columns(Keys&& keys, Values&& values, std::uint64_t columns,
                                const Options& options = {}) {
-  detail::check_lengths(std::ranges::size(keys), std::ranges::size(values));
-  Problem problem = detail::problem_with_values(keys, sizeof(detail::element<Values>), options);
-  if (!detail::set_columns(problem, columns)) return {};
-  auto* const k = std::ranges::data(keys);
-  auto* const v = std::ranges::data(values);
-  return sort_host(problem, {k, k, v, v}, options);
+  return detail::sort_equal(keys, values, options,
+                            [&](Problem& p) { return detail::set_columns(p, columns); });
 }
 
 // Returns the positions, among all keys, of every column's records in sorted order: keys[out[c]] is
-// the first key of column c, and keys[out[columns + c]] the second one. `keys` is only read. Index
-// as for argsort. Throws as sort_matrix_columns() does.
+// the first key of column c, and keys[out[columns + c]] is its second key. `keys` is only read.
+// Index as for argsort. Throws as sort_matrix_columns() does.
 template <class Index = std::uint32_t, KeyRange Keys>
 requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t>
 [[nodiscard]] std::vector<Index> argsort_matrix_columns(const Keys& keys, std::uint64_t columns,
                                                         const Options& options = {}) {
-  Problem problem = detail::problem_of_range(keys, options);
-  problem.payload = Payload::positions;
-  problem.value_bytes = sizeof(Index);
-  problem.keys_out = false;
-  auto out = detail::vector_of<Index>(problem.count);
-  if (!detail::set_columns(problem, columns)) return out;
-  sort_host(problem, {std::ranges::data(keys), nullptr, nullptr, out.data()}, options);
-  return out;
+  return detail::argsort_equal<Index>(keys, options,
+                                      [&](Problem& p) { return detail::set_columns(p, columns); });
 }
 
 }  // namespace sortium

@@ -9,8 +9,8 @@
 namespace sortium::cuda {
 
 // Returns the indices of `codes` in an order that fills blocks of at most `block_bytes` bytes one
-// after the other. A block begins with the longest code that is left. Then it repeatedly takes the
-// code that fits and has the largest share of its pieces (instructions, or lines of PTX) in the
+// after the other. Each block begins with the longest remaining code. Then the next code is always
+// the one that fits and has the largest share of its pieces (instructions, or lines of PTX) in the
 // block already.
 // Costs some seconds for a thousand codes.
 [[nodiscard]] std::vector<std::size_t> similar_order(

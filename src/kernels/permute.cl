@@ -1,25 +1,13 @@
-// Moves the elements of an array by positions: a gather or a scatter.
+// Moves the elements of an array by positions: a gather or a scatter. unit.cl comes before this
+// file; a unit divides the element's size.
 //
-PARAMETER(WG)          // work-items of a work-group
-PARAMETER(ITEMS)       // units that a work-item moves at a time
-PARAMETER(UNIT_BYTES)  // bytes moved at once: 1, 2, 4, 8, 16; divides the element's size
-PARAMETER(ONE_UNIT)    // 1: a unit is a whole element
-PARAMETER(SCATTER)     // 1: scatter; 0: gather
-PARAMETER(PLACES)      // elements to move: ALL_PLACES, COUNTED_PLACES, PLACES_OF_SEGMENTS
+PARAMETER(WG)        // work-items of a work-group
+PARAMETER(ITEMS)     // units that a work-item moves at a time
+PARAMETER(ONE_UNIT)  // 1: a unit is a whole element
+PARAMETER(SCATTER)   // 1: scatter; 0: gather
+PARAMETER(PLACES)    // elements to move: ALL_PLACES, COUNTED_PLACES, PLACES_OF_SEGMENTS
 
 #define TILE (WG * ITEMS)
-
-#if UNIT_BYTES == 16
-typedef uint4 unit_t;
-#elif UNIT_BYTES == 8
-typedef u64 unit_t;
-#elif UNIT_BYTES == 4
-typedef u32 unit_t;
-#elif UNIT_BYTES == 2
-typedef u16 unit_t;
-#else
-typedef u8 unit_t;
-#endif
 
 #define ALL_PLACES 0
 #define COUNTED_PLACES 1  // the first *places elements

@@ -1,23 +1,12 @@
 // Transposes matrices that lie one after the other: column c of a matrix becomes row c of its
 // result. A work-group moves one tile after the other through local memory, so neighbouring
 // work-items read and write neighbouring elements. A tile is a part of a matrix, or several small
-// matrices.
+// matrices. unit.cl comes before this file; a unit is an element.
 //
-PARAMETER(WG)          // work-items of a work-group
-PARAMETER(TILE)        // elements of a tile: a power of two, a multiple of WG
-PARAMETER(UNIT_BYTES)  // bytes of an element: 1, 2, 4, 8
-PARAMETER(POSITIONS)   // 1: elements are positions in the array of rows; positions in the strided
-                       // input replace them
-
-#if UNIT_BYTES == 8
-typedef u64 unit_t;
-#elif UNIT_BYTES == 4
-typedef u32 unit_t;
-#elif UNIT_BYTES == 2
-typedef u16 unit_t;
-#else
-typedef u8 unit_t;
-#endif
+PARAMETER(WG)         // work-items of a work-group
+PARAMETER(TILE)       // elements of a tile: a power of two, a multiple of WG
+PARAMETER(POSITIONS)  // 1: elements are positions in the array of rows; positions in the strided
+                      // input replace them
 
 #define OF_ITEM (TILE / WG)                         // elements of a work-item
 #define TOGETHER (OF_ITEM < 8 ? OF_ITEM : 8)        // those that it loads at once
@@ -88,7 +77,8 @@ INLINE void load_tile(GLOBAL const unit_t* in, LOCAL unit_t* units, matrices_t m
   }
 }
 
-// Writes the tile's columns to the rows of the result. `length`: records of a segment.
+// Writes each column of the tile to a row of the result. `length` is the number of records of a
+// segment; only POSITIONS needs it.
 INLINE void store_tile(GLOBAL unit_t* out, LOCAL const unit_t* units, matrices_t m, tile_t tile,
                        u64 length) {
   ROLLED
@@ -104,7 +94,7 @@ INLINE void store_tile(GLOBAL unit_t* out, LOCAL const unit_t* units, matrices_t
   }
 }
 
-//   in      the matrices, each of rows * columns elements, row-major
+//   in      `matrices` matrices of rows * columns elements each, row-major
 //   out     out: each matrix transposed
 //   tiles   of all matrices
 KERNEL(WG)

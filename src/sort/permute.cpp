@@ -37,8 +37,10 @@ Mover::Mover(Device& device, const PermuteProblem& problem, const MovedElements&
       .set("PLACES", static_cast<int>(moved.kind))
       .set("OFFSET_BITS",
            moved.kind == MovedElements::Kind::of_segments ? 8 * moved.offset_bytes : 64);
-  module_ = kernels::build(device, c,
-                           {kernels::embedded::offsets_cl, kernels::embedded::permute_cl}, defines);
+  module_ = kernels::build(
+      device, c,
+      {kernels::embedded::offsets_cl, kernels::embedded::unit_cl, kernels::embedded::permute_cl},
+      defines);
   kernel_ = module_->kernel("records_permute");
 }
 

@@ -67,7 +67,8 @@ class Transposition {
         .set("UNIT_BYTES", bytes_)
         .set("POSITIONS", int{of_positions_})
         .local_struct("transpose_memory_t", tile_bytes(tile));
-    module_ = kernels::build(device, c, kernels::embedded::transpose_cl, defines);
+    module_ = kernels::build(
+        device, c, {kernels::embedded::unit_cl, kernels::embedded::transpose_cl}, defines);
     kernel_ = module_->kernel("transpose");
   }
 
@@ -222,7 +223,8 @@ class StridedSorter final : public Sorter {
   Transposition keys_;
   std::optional<Transposition> values_in_, values_;  // input to rows; results to the output
   ScratchLayout layout_;
-  // All records as rows, and the first ones of each row.
+  // key_rows_ and value_rows_ hold all records, each segment as a row. first_keys_ and
+  // first_values_ hold the first `limit` records of each row.
   ScratchLayout::Slice key_rows_, value_rows_, first_keys_, first_values_, inner_;
 };
 

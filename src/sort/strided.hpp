@@ -7,10 +7,11 @@
 
 namespace sortium {
 
-// Throws Error(invalid_argument) if the stride does not fit the segments or the limit.
+// Throws Error(invalid_argument) naming the stride, if segments or offsets do not allow it, or the
+// limit, if it is larger than a segment.
 void validate_stride(const Problem& problem);
 
-// Returns the same problem with stride 1: the records of each segment lie side by side.
+// Returns the problem of the rows: the same, with stride 1.
 [[nodiscard]] inline Problem without_stride(Problem problem) {
   problem.stride = 1;
   return problem;

@@ -1,6 +1,6 @@
 // Packs the keys of records into words. The words leave out every bit that is equal in all
-// records; the device finds these bits. A key of several fields is then often one
-// word: ids, kinds and times use few of their bits, and a common prefix of strings takes none.
+// records. A kernel finds these bits. So a key of several fields is often one word: ids, kinds and
+// times use few of their bits, and a common prefix of strings takes none.
 #pragma once
 
 #include <memory>
