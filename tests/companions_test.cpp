@@ -131,7 +131,8 @@ class Companions : public testing::TestWithParam<Kind> {
  protected:
   template <class Body>
   void each(bool sorted, std::uint64_t least, const Body& body) {
-    std::vector<std::uint64_t> counts{0, 1, 2, 3, 97, 1023, 1024, 1025, 2049, 10007, 70'001};
+    std::vector<std::uint64_t> counts{0,    1,    2,    3,    97,    1023,  1024,
+                                      1025, 2049, 4097, 5889, 10007, 70'001};
     if (is_set("SORTIUM_TEST_SMALL")) counts = {1, 97, 1100};
     if (is_set("SORTIUM_TEST_FULL"))
       counts.insert(counts.end(), {2047, 2048, 65536, (1u << 20) + 1});

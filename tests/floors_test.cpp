@@ -1,6 +1,7 @@
 // Checks of the source files alone: includes point only to lower floors (docs/design.md), and
 // kernels avoid a trap of their dialect (src/kernels/dialect.md).
 #include <cxxabi.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -204,9 +205,16 @@ std::vector<ObjectFile> library_objects() {
   std::ifstream list(SORTIUM_OBJECTS);
   for (std::string path; std::getline(list, path);) {
     path = fs::path(path).lexically_normal().generic_string();
-    const auto source = path.find("sortium.dir/src/");
-    const bool embedded = path.find("embedded.cpp") != std::string::npos;
-    const auto floor = floor_of(embedded ? "embedded.hpp" : path.substr(source + 12));
+    // An object of several sources has the name of their floor: Unity/unity_sort_0_cxx.cxx.o.
+    static const std::regex of_one("sortium\\.dir/(src/.*)"),
+        of_several("/unity_([a-z]+)_\\d+_cxx");
+    std::smatch found;
+    std::string source = "embedded.hpp";
+    if (std::regex_search(path, found, of_one))
+      source = found[1];
+    else if (std::regex_search(path, found, of_several))
+      source = fmt::format("src/{}/", found[1].str());
+    const auto floor = floor_of(source);
     if (!floor) throw std::runtime_error(path + " is on no floor");
     objects.push_back({path, *floor});
   }

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import _cuda, _native
 
 # The library's names of key types, by dtype.
@@ -26,6 +28,7 @@ KEY_TYPES = {
 
 _KEPT = 512  # plans
 _plans: dict[tuple, tuple] = {}
+_unique_plans: dict[tuple, tuple] = {}
 
 # The kinds of arrays that have this fast path, by exact type; `kind_of` adds them.
 kinds: dict[type, Any] = {}
@@ -62,6 +65,34 @@ def run(x: Any, descending: bool, keys: bool, positions: bool, limit: int = 0) -
         address(scratch) if scratch_bytes else 0,
     )
     return keys_out, positions_out
+
+
+def unique(x: Any) -> Any:
+    """The distinct keys, sorted; all NaN are one. None if `x` needs the general path. Waits."""
+    found = run(x, False, True, False)
+    if found is None:
+        return None
+    kind = kinds[type(x)]
+    what = (kind.home(x), x.dtype)
+    ready = _unique_plans.get(what)
+    if ready is None:
+        (ordinal, stream, count), device = what[0], _cuda.device(what[0][0])
+        plan = _native.UniquePlan(device, _native.Problem(KEY_TYPES[kind.dtype(x)], count), 0)
+        ready = plan, _native.wrap_cuda(device.context, stream), count, plan.scratch_bytes
+        if len(_unique_plans) >= _KEPT:
+            _unique_plans.clear()
+        _unique_plans[what] = ready
+    plan, queue, count, scratch_bytes = ready
+    memory, address, none = _native.Memory, kind.address, _native.Memory()
+    keys = kind.empty_keys(x, count)
+    number = kind.empty_bytes(x, 16 + scratch_bytes)  # of distinct keys, before the scratch memory
+    runs, scratch = memory(address(number)), memory(address(number) + 16)
+    plan.run(
+        queue, memory(address(found[0])), memory(address(keys)), none, none, none, runs, scratch
+    )
+    word = np.empty(1, np.uint64)
+    queue.read(word.ctypes.data, runs, 8)
+    return keys[: int(word[0])]
 
 
 def _prepare(

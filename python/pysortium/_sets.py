@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native, _records
+from . import _native, _quick, _records
 from ._kinds import NUMPY, kind_of
 from ._rows import Order, Rows, index_dtype_of, method_of, order_of
 from ._sort import _one_row, _sort_rows
@@ -253,6 +253,10 @@ def _unique(
         found = _unique_plain(x, equal_nan, indices, inverse, counts)
         if found is not None:
             return found
+        if equal_nan and not (indices or inverse or counts):
+            values = _quick.unique(x)
+            if values is not None:
+                return values, None, None, None
     kind, x = kind_of(x)
     if _records.has_fields(x):
         found = _unique_records(x, device, equal_nan, indices, inverse, counts)

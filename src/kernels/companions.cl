@@ -7,6 +7,11 @@ PARAMETER(ITEMS)        // neighbouring records of a work-item in a tile
 PARAMETER(COUNT_BYTES)  // bytes of a run's length: 4 or 8
 
 #define TILE (WG * ITEMS)
+#if ITEMS <= 32
+#define UNROLL_ITEMS UNROLL
+#else
+#define UNROLL_ITEMS
+#endif
 
 // Returns the minimum of `mine` over the work-group.
 INLINE u64 least_of_group(LOCAL u64* found, u64 mine) {
@@ -43,63 +48,157 @@ KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 p
   if (local_id() == 0) *result = first;
 }
 
-// Returns 1 if a run begins with record i.
-INLINE u32 is_head(GLOBAL const ukey_t* keys, u64 i) {
-  return i == 0 || key_rank(keys[i]) != key_rank(keys[i == 0 ? 0 : i - 1]) ? 1u : 0u;
+// unique. A tile has a block for each sub-group: ITEMS rows of records that the sub-group loads at
+// once. A work-group of one work-item is a sub-group.
+#if WG == 1
+#define ROW 1
+#define SUB_GROUP_OF_ROWS const sub_group_t sg = 0
+#else
+#define ROW SG_LANES
+#define SUB_GROUP_OF_ROWS SUB_GROUP(WG)
+#endif
+#define BLOCK (ITEMS * ROW)
+#define BLOCKS (WG / ROW)
+
+// Loads the block whose first record is `first`, of a part that ends before record `end`. Sets bit
+// l of heads[i] if a run begins with record l of row i. Past the end, the last key repeats: no run
+// begins there.
+INLINE void find_heads(sub_group_t sg, GLOBAL const ukey_t* keys, u64 first, u64 end, ukey_t* key,
+                       u32* heads) {
+  const u32 lane = local_id() % ROW;
+  if (first + BLOCK <= end) {
+    GLOBAL const ukey_t* from = keys + first + lane;
+    UNROLL_ITEMS
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = from[i * ROW];
+  } else {
+    UNROLL_ITEMS
+    for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[min(first + i * ROW + lane, end - 1)];
+  }
+  ukey_t last = key_rank(keys[min(first - (first == 0 ? 0 : 1), end - 1)]);  // of the row before
+  UNROLL_ITEMS
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const ukey_t rank = key_rank(key[i]);
+#if WG == 1
+    heads[i] = rank != last ? 1u : 0u;
+#else
+    // The last lane passes its record of the row before to the first lane.
+    const ukey_t passed = lane == SG_LANES - 1 ? last : rank;
+    const u32 from = (lane - 1) % SG_LANES;
+    ukey_t other = (ukey_t)sg_shuffle(sg, (u32)passed, from);
+#if KEY_BITS == 64
+    other |= (ukey_t)sg_shuffle(sg, (u32)(passed >> 32), from) << 32;
+#endif
+    heads[i] = sg_ballot(sg, rank != other ? 1u : 0u);
+#endif
+    last = rank;
+  }
+  if (first == 0) heads[0] |= 1;
 }
 
-// Stores in counts[group] how many runs begin in the group's part, and 0 in counts[groups].
-KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 part) {
-  LOCAL_ARRAY(index_t, scratch, 2 * WG);
-  const u64 begin = group_id() * part;
-  const u64 end = begin + part < n ? begin + part : n;
-  index_t heads = 0, all;
-  for (u64 i = begin + local_id(); i < end; i += WG) heads += is_head(keys, i);
-  wg_scan_add(scratch, WG, heads, &all);
-  if (local_id() == 0) {
-    counts[group_id()] = all;
-    if (group_id() == 0) counts[group_count()] = 0;
+// Returns how many runs begin in earlier blocks of the tile, and stores in *all how many begin in
+// the tile. `heads` is what find_heads set.
+INLINE u32 runs_of_blocks(const u32* heads, LOCAL u32* of_block, u32* all) {
+  const u32 block = local_id() / ROW;
+  u32 mine = 0, before = 0, sum = 0;
+  UNROLL_ITEMS
+  for (u32 i = 0; i < ITEMS; ++i) mine += popcount32(heads[i]);
+  if (local_id() % ROW == 0) of_block[block] = mine;
+  barrier_local();
+  for (u32 b = 0; b < BLOCKS; ++b) {
+    const u32 runs = of_block[b];
+    before += b < block ? runs : 0;
+    sum += runs;
+  }
+  *all = sum;
+  return before;
+}
+
+// Stores the records of the block that begin runs; the first of them becomes record `to`.
+INLINE void store_heads(GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
+                        GLOBAL value_t* values_out, GLOBAL index_t* starts, const ukey_t* key,
+                        const u32* heads, u64 first, u64 to) {
+  const u32 lane = local_id() % ROW;
+  u32 place[ITEMS], runs = 0;
+  UNROLL_ITEMS
+  for (u32 i = 0; i < ITEMS; ++i) {
+    place[i] = runs + popcount32(heads[i] & ((1u << lane) - 1));
+    runs += popcount32(heads[i]);
+  }
+  if (keys_out) {
+    GLOBAL ukey_t* out = keys_out + to;
+    UNROLL_ITEMS
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (heads[i] >> lane & 1) out[place[i]] = key[i];
+  }
+#if VALUE_BYTES
+  // All loads come before the stores, so that none waits for another.
+  GLOBAL value_t* out = values_out + to;
+  value_t value[ITEMS];
+  UNROLL_ITEMS
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u64 from = first + i * ROW + lane;
+    value[i] = (value_t)from;
+    if (values_in && heads[i] >> lane & 1) value[i] = values_in[from];
+  }
+  UNROLL_ITEMS
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (heads[i] >> lane & 1) out[place[i]] = value[i];
+#endif
+  if (starts) {
+    UNROLL_ITEMS
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (heads[i] >> lane & 1) starts[to + place[i]] = (index_t)(first + i * ROW + lane);
   }
 }
 
+// Stores in counts[group] how many runs begin in the group's part.
+KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, u64 n, u64 part) {
+  SUB_GROUP_OF_ROWS;
+  LOCAL_ARRAY(index_t, scratch, 2 * WG);
+  const u32 block = local_id() / ROW * BLOCK;
+  const u64 begin = group_id() * part;
+  const u64 end = begin + part < n ? begin + part : n;
+  index_t found = 0, all;
+  for (u64 tile = begin; tile < end; tile += TILE) {
+    ukey_t key[ITEMS];
+    u32 heads[ITEMS];
+    find_heads(sg, keys, tile + block, end, key, heads);
+    UNROLL_ITEMS
+    for (u32 i = 0; i < ITEMS; ++i) found += popcount32(heads[i]);
+  }
+  wg_scan_add(scratch, WG, local_id() % ROW == 0 ? found : 0, &all);
+  if (local_id() == 0) counts[group_id()] = all;
+}
+
 // Gathers the first record of each run, in order, and stores each one's position in `starts`.
-// `counts` must have been scanned: it holds prefix sums, and its last entry is the number of runs.
+// `counts` holds what unique_tally stored for all groups.
 KERNEL(WG)
 void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                    GLOBAL index_t* starts, GLOBAL const index_t* counts, GLOBAL u64* runs, u64 n,
                    u64 part) {
+  SUB_GROUP_OF_ROWS;
   LOCAL_ARRAY(index_t, scratch, 2 * WG);
-  LOCAL_ARRAY(u32, heads, TILE);  // places in the tile of the records that begin runs, in order
-  const u32 t = local_id();
+  LOCAL_ARRAY(u32, of_block, BLOCKS);
+  const u32 t = local_id(), block = t / ROW * BLOCK;
   const u64 begin = group_id() * part;
   const u64 end = begin + part < n ? begin + part : n;
-  u64 next = counts[group_id()];
-  if (group_id() == 0 && t == 0) *runs = counts[group_count()];
-  for (u64 tile = begin; tile < end; tile += TILE) {
-    u32 head[ITEMS], found = 0;
-    for (u32 i = 0; i < ITEMS; ++i) {
-      const u64 wanted = tile + t * ITEMS + i, at = min(wanted, end - 1);
-      head[i] = is_head(keys_in, at) & (wanted == at ? 1u : 0u);
-      found += head[i];
-    }
-    index_t all;
-    u32 place = (u32)wg_scan_add(scratch, WG, found, &all);
-    for (u32 i = 0; i < ITEMS; ++i)
-      if (head[i]) heads[place++] = t * ITEMS + i;
-    barrier_local();
+  index_t earlier = 0, sum;
+  for (u32 g = t; g < group_id(); g += WG) earlier += counts[g];
+  wg_scan_add(scratch, WG, earlier, &sum);
+  u64 next = (u64)sum + counts[group_id()];
+  if (group_id() == group_count() - 1 && t == 0) *runs = next;
 
-    // Neighbouring work-items write neighbouring records. Each has ITEMS rounds, because PoCL 3.1
-    // makes a loop endless that some work-items do not enter.
-    for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 run = i * WG + t;
-      if (run < all) {
-        const u64 first = tile + heads[run];
-        store_record(keys_out, values_out, next + run, load_record(keys_in, values_in, first));
-        if (starts) starts[next + run] = (index_t)first;
-      }
-    }
-    next += all;  // the next scan's barriers come before other places are stored in `heads`
+  // From the last tile on, because the device's cache may still have what unique_tally read last.
+  for (u64 tile = begin + (end - begin - 1) / TILE * TILE;; tile -= TILE) {
+    ukey_t key[ITEMS];
+    u32 heads[ITEMS], all;
+    find_heads(sg, keys_in, tile + block, end, key, heads);
+    const u32 before = runs_of_blocks(heads, of_block, &all);
+    next -= all;
+    store_heads(keys_out, values_in, values_out, starts, key, heads, tile + block, next + before);
+    if (tile == begin) break;
+    barrier_local();  // before the next tile's runs are counted
   }
 }
 
@@ -151,7 +250,9 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
                GLOBAL const value_t* a_values, GLOBAL const value_t* b_values,
                GLOBAL value_t* values_out, GLOBAL const u64* cuts, u64 a_count, u64 b_count) {
   LOCAL_ARRAY(ukey_t, keys, TILE);
-  LOCAL_ARRAY(u32, source, TILE);
+#if VALUE_BYTES
+  LOCAL_ARRAY(u16, source, TILE);
+#endif
   const u32 t = local_id();
   const u64 tile = (u64)group_id() * TILE;
   const u64 first_a = cuts[group_id()], first_b = tile - first_a;
@@ -159,29 +260,54 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   const u32 in_a = (u32)(cuts[group_id() + 1] - first_a), in_b = count - in_a;
 
   // Load: a's piece, and b's behind it.
-  for (u32 i = t; i < count; i += WG) keys[i] = i < in_a ? a[first_a + i] : b[first_b + (i - in_a)];
-  barrier_local();
-
-  // Merge: find the source of each record of the work-item's own piece of the output.
-  const u32 from = min(t * ITEMS, count), to = min(from + ITEMS, count);
-  u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, from), right = in_a + (from - left);
-  for (u32 p = from; p < to; ++p) {
-    const ukey_t of_left = key_rank(keys[min(left, count - 1)]),
-                 of_right = key_rank(keys[min(right, count - 1)]);
-    const u32 take_left = left < in_a && (right >= count || of_left <= of_right) ? 1u : 0u;
-    source[p] = take_left ? left : right;
-    left += take_left;
-    right += 1 - take_left;
+  GLOBAL const ukey_t *of_a = a + first_a, *of_b = b + first_b;
+  UNROLL_ITEMS
+  for (u32 k = 0; k < ITEMS; ++k) {
+    const u32 i = k * WG + t;
+    if (i < count) keys[i] = i < in_a ? of_a[i] : of_b[i - in_a];
   }
   barrier_local();
 
-  // Store: neighbouring work-items write neighbouring records.
-  for (u32 p = t; p < count; p += WG) {
-    const u32 i = source[p];
-    keys_out[tile + p] = keys[i];
+  // Merge: find each record of the work-item's own piece of the output. The ranks of the next
+  // record of either piece stay in registers.
+  const u32 begin = min(t * ITEMS, count);
+  u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, begin), right = in_a + begin - left;
+  ukey_t next_left = keys[min(left, count - 1)], next_right = keys[min(right, count - 1)];
+  ukey_t of_left = key_rank(next_left), of_right = key_rank(next_right);
+  ukey_t merged[ITEMS];
+  UNROLL_ITEMS
+  for (u32 k = 0; k < ITEMS; ++k) {
+    const u32 take_left = left < in_a && (right >= count || of_left <= of_right) ? 1u : 0u;
+    merged[k] = take_left ? next_left : next_right;
 #if VALUE_BYTES
-    values_out[tile + p] = i < in_a ? a_values[first_a + i] : b_values[first_b + (i - in_a)];
+    if (begin + k < count) source[begin + k] = (u16)(take_left ? left : right);
 #endif
+    left += take_left;
+    right += 1 - take_left;
+    const ukey_t after = keys[min(take_left ? left : right, count - 1)];
+    const ukey_t of_after = key_rank(after);
+    next_left = take_left ? after : next_left;
+    next_right = take_left ? next_right : after;
+    of_left = take_left ? of_after : of_left;
+    of_right = take_left ? of_right : of_after;
+  }
+  barrier_local();
+  UNROLL_ITEMS
+  for (u32 k = 0; k < ITEMS; ++k)
+    if (begin + k < count) keys[begin + k] = merged[k];
+  barrier_local();
+
+  // Store: neighbouring work-items write neighbouring records.
+  UNROLL_ITEMS
+  for (u32 k = 0; k < ITEMS; ++k) {
+    const u32 p = k * WG + t;
+    if (p < count) {
+      keys_out[tile + p] = keys[p];
+#if VALUE_BYTES
+      const u32 i = source[p];
+      values_out[tile + p] = i < in_a ? a_values[first_a + i] : b_values[first_b + (i - in_a)];
+#endif
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <sortium/search.hpp>
 
-#include "../algorithms/scan.hpp"
 #include "../algorithms/select.hpp"
 #include "../kernels/kernels.hpp"
 #include "companion_checks.hpp"
@@ -39,15 +38,17 @@ struct CompanionParameters {
 }  // namespace
 
 struct OperationPlan::Impl {
-  Impl(std::shared_ptr<Device> on, const Problem& p)
+  // gpu_items: the `items` of a GPU.
+  Impl(std::shared_ptr<Device> on, const Problem& p, unsigned gpu_items = 8)
       : device(std::move(on)), problem(checked(p)), found(capabilities(*device)) {
     const bool gpu = found.kind != DeviceKind::cpu;
     const auto largest = std::bit_floor(std::min(found.max_work_group, 256u));
-    const unsigned least = found.sub_group_words == SubGroupWords::emulated
-                               ? 1
-                               : std::min(found.sub_group_size, largest);
-    work_group = gpu ? largest : least;
-    items = gpu ? 8 : std::max(1024 / work_group, 1u);
+    const bool has_sub_groups = largest >= found.sub_group_size;
+    const unsigned least = has_sub_groups && found.sub_group_words != SubGroupWords::emulated
+                               ? found.sub_group_size
+                               : 1;
+    work_group = gpu && has_sub_groups ? largest : least;
+    items = gpu ? gpu_items : std::max(1024 / work_group, 1u);
     while (items > 1 && tile() * (info(p.key).bytes + 4) + 1024 > found.local_memory) items /= 2;
     const std::uint64_t tiles = ceil_div(problem.count, tile());
     part = ceil_div(tiles,
@@ -134,7 +135,8 @@ Problem without_elements(Problem p) {
 
 struct UniqueImpl : Impl {
   UniqueImpl(std::shared_ptr<Device> on, const Problem& p, unsigned bytes)
-      : Impl(std::move(on), without_elements(p)), length_bytes(bytes) {
+      : Impl(std::move(on), without_elements(p), info(p.key).bytes == 8 ? 8 : 16),
+        length_bytes(bytes) {
     problem = p;
     if (length_bytes != 0 && length_bytes != 4 && length_bytes != 8)
       refuse(fmt::format("length_bytes is {}; 0, 4 and 8 are allowed", length_bytes));
@@ -142,10 +144,8 @@ struct UniqueImpl : Impl {
       refuse(fmt::format("count is {}; 4-byte lengths reach 2^32 - 1 records (use 8)", p.count));
     if (host()) return;
     const unsigned index = kernels::index_bytes(p.count);
-    counts = scratch.add((work_groups + 1) * index);
+    counts = scratch.add(work_groups * index);
     if (length_bytes != 0 || has_elements(p)) starts = scratch.add(p.count * index);
-    scan = Scan(work_groups + 1, 1, p.count, found, scratch);
-    scan.build(*device, found);
     build(without_elements(p), length_bytes == 8 ? 8 : 4);
     if (has_elements(p))
       mover.emplace(*device, PermuteProblem{Direction::gather, p.count, p.value_bytes, index},
@@ -156,14 +156,18 @@ struct UniqueImpl : Impl {
   }
   unsigned length_bytes;
   ScratchLayout::Slice counts, starts;
-  Scan scan;
   std::unique_ptr<Kernel> tally, gather, lengths;
   std::optional<Mover> mover;  // moves values of other sizes
 };
 
 struct MergeImpl : Impl {
   MergeImpl(std::shared_ptr<Device> on, const Problem& p, std::uint64_t first)
-      : Impl(std::move(on), p), a_count(first) {
+      // An odd number, so that neighbouring work-items use different banks of local memory.
+      : Impl(std::move(on), p,
+             info(p.key).bytes == 8       ? 9
+             : p.payload == Payload::none ? 23
+                                          : 15),
+        a_count(first) {
     if (a_count > p.count)
       refuse(fmt::format("a_count is {}; it is at most the count of both, {}", a_count, p.count));
     if (p.payload == Payload::positions)
@@ -249,7 +253,7 @@ UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
 
 namespace {
 
-// Counts the runs of each part, scans the counts, then writes each run's first record.
+// Counts the runs of each part, then writes each run's first record.
 void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operands& o) {
   const auto& p = m.problem;
   const auto scratch = m.scratch_of(o.scratch);
@@ -258,7 +262,6 @@ void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operand
   const bool moves = !m.mover;  // the kernel moves the values with the keys
   const Arg tally[] = {{"keys", o.keys_in}, {"counts", counts}, {"n", p.count}, {"part", m.part}};
   queue.launch({*m.tally, m.work_groups, m.work_group, tally, "tally"});
-  m.scan.enqueue(queue, scratch, counts);
   const Arg gather[] = {{"keys_in", o.keys_in},
                         {"keys_out", o.keys_out},
                         {"values_in", moves ? o.values_in : Memory{}},

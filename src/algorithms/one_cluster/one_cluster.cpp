@@ -13,7 +13,7 @@
 namespace sortium {
 namespace {
 
-constexpr std::uint64_t radix_size = 256, most_groups = 16;
+constexpr std::uint64_t digit_values = 256, most_groups = 16;
 constexpr unsigned few_items = 4, most_items = 16, bin_items = 19;
 
 unsigned largest(const Capabilities& device) {
@@ -51,12 +51,12 @@ std::uint64_t local_bytes(const Problem& problem, const Capabilities& device, co
   const std::uint64_t record = std::max(4u, info(problem.key).bytes) + value;
   const std::uint64_t scan_bytes = 2 * shape.work_group * kernels::index_bytes(problem.count);
   const std::uint64_t pass = record * shape.tile() +
-                             kernels::rank_bytes(device, shape.work_group, radix_size) +
+                             kernels::rank_bytes(device, shape.work_group, digit_values) +
                              shape.work_group * 4;
   const std::uint64_t bins =
       bin_sort_bytes(problem, device, shape.work_group, bin_items, shape.sort_bits);
-  return (1 + 2 * shape.groups) * radix_size * 2 + shape.groups * most_groups * 2 +
-         (radix_size + most_groups) * 4 + scan_bytes +
+  return (1 + 2 * shape.groups) * digit_values * 2 + shape.groups * most_groups * 2 +
+         (digit_values + most_groups) * 4 + scan_bytes +
          record * (shape.parts ? shape.capacity() : shape.tile()) +
          (shape.parts ? std::max(pass, bins) : pass) + 128;
 }
@@ -70,14 +70,14 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
   const std::uint64_t n = std::clamp<std::uint64_t>(problem.count, 1, std::uint64_t{1} << 24);
   const auto wanted =
       parts ? device.cluster_groups
-            : static_cast<unsigned>(std::bit_ceil(ceil_div(n, few_items * radix_size)));
+            : static_cast<unsigned>(std::bit_ceil(ceil_div(n, few_items * digit_values)));
   Shape shape;
   shape.parts = parts;
   shape.groups =
       static_cast<unsigned>(given.number("groups", std::clamp(wanted, 2u, device.cluster_groups)));
   const std::uint64_t tile = ceil_div(n, shape.groups);
-  auto enough = static_cast<unsigned>(radix_size);
-  while (enough * (enough == radix_size && !parts ? most_items / 2 : most_items) < tile &&
+  auto enough = static_cast<unsigned>(digit_values);
+  while (enough * (enough == digit_values && !parts ? most_items / 2 : most_items) < tile &&
          enough < largest(device))
     enough *= 2;
   shape.work_group = static_cast<unsigned>(given.number("work_group", enough));
@@ -117,10 +117,10 @@ class OneClusterSorter final : public Sorter {
     if (!std::has_single_bit(shape_.groups) || shape_.groups > device.cluster_groups)
       unsupported(fmt::format("groups={} is not a power of two up to the device's {}",
                               shape_.groups, device.cluster_groups));
-    if (!std::has_single_bit(shape_.work_group) || shape_.work_group < radix_size ||
+    if (!std::has_single_bit(shape_.work_group) || shape_.work_group < digit_values ||
         shape_.work_group > largest(device))
       unsupported(fmt::format("work_group={} is not a power of two between {} and {}",
-                              shape_.work_group, radix_size, largest(device)));
+                              shape_.work_group, digit_values, largest(device)));
     local_bytes_ = local_bytes(problem, device, shape_);
     if (shape_.items > most_items || local_bytes_ > device.local_struct) {
       Shape fits = shape_;

@@ -109,14 +109,14 @@ class TopkSorter : public Sorter {
 };
 
 // How the device selects.
-struct Selection {
+struct ChosenMethod {
   std::string method;   // "sample", "select" or "sort"
   SampleSelect sample;  // of method "sample"
   std::uint64_t selected = 0;
 };
 
-Selection selection_for(const Problem& problem, const Capabilities& device,
-                        const Parameters& given) {
+ChosenMethod chosen_method(const Problem& problem, const Capabilities& device,
+                           const Parameters& given) {
   // A single work-group can sort this many records (one-group); a GPU sorts so many almost as fast
   // as it selects.
   constexpr std::uint64_t few = std::uint64_t{1} << 13, few_for_gpu = std::uint64_t{1} << 17;
@@ -126,7 +126,7 @@ Selection selection_for(const Problem& problem, const Capabilities& device,
   const std::string_view usual = limit > n / 4 || n <= (samples ? few_for_gpu : few) ? "sort"
                                  : samples                                           ? "sample"
                                                                                      : "select";
-  Selection s{.method = given.word("method", usual), .sample = {}, .selected = 0};
+  ChosenMethod s{.method = given.word("method", usual), .sample = {}, .selected = 0};
   if (s.method == "select") s.selected = limit;
   if (s.method == "sample") {
     s.sample = SampleSelect(problem, device, given, limit);
@@ -138,7 +138,7 @@ Selection selection_for(const Problem& problem, const Capabilities& device,
 class DeviceTopk final : public TopkSorter {
  public:
   DeviceTopk(const Problem& problem, const Capabilities& device, const Parameters& given,
-             Selection selection)
+             ChosenMethod selection)
       : TopkSorter(problem, device, selection.selected), selection_(std::move(selection)) {
     if (by_sample()) selection_.sample.lay_out(scratch_);
     if (by_digits()) select_ = RadixSelect(problem, device, given, scratch_);
@@ -163,7 +163,7 @@ class DeviceTopk final : public TopkSorter {
                        : "method=select," + select_.parameters();
   }
   unsigned key_readings() const override { return by_sample() ? 1 : select_.key_readings(); }
-  Selection selection_;
+  ChosenMethod selection_;
   RadixSelect select_;
 };
 
@@ -200,7 +200,7 @@ class Topk final : public Algorithm {
   std::unique_ptr<Sorter> plan(const Problem& problem, const Capabilities& device,
                                const Parameters& given) const override {
     return std::make_unique<DeviceTopk>(problem, device, given,
-                                        selection_for(problem, device, given));
+                                        chosen_method(problem, device, given));
   }
 };
 
