@@ -2,14 +2,16 @@
 // GPU, interleaved in one run. Sortium's results are compared with theirs byte for byte.
 //   compare_companions [--seconds S] [--json FILE] [OPERATION:KEY:DISTRIBUTION[:COUNT]…]
 // OPERATION  unique, unique-pairs (with u32 values), run-lengths, merge, merge-pairs, is-sorted;
-//            search (the needles are as many as the keys), search-sorted (and sorted)
+//            search (the needles are the keys as they were before they were sorted),
+//            search-sorted (the needles are the sorted keys)
 // KEY        u32, f32, u64, f64
-// For a merge, both halves are sorted. Prints two medians for each: the host's time from the call
-// to the end of the work, and the time between two events on the stream. "x" is the peer's time
-// divided by Sortium's.
+// For a merge, each half is sorted by itself. Prints two medians for each: the host's time from the
+// call to the end of the work, and the time between two events on the stream. "x" is the peer's
+// time of the first kind, divided by Sortium's.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sortium/sortium.hpp>
@@ -31,11 +33,18 @@ struct Case {
   std::uint64_t count;
 };
 
+const std::vector<std::string> operations{"unique",        "unique-pairs", "run-lengths",
+                                          "merge",         "merge-pairs",  "search",
+                                          "search-sorted", "is-sorted"};
+
 Case parsed(const std::string& text) {
   const auto parts = CLI::detail::split(text, ':');
   if (parts.size() < 3 || parts.size() > 4)
     throw std::runtime_error(
         fmt::format("'{}' is not OPERATION:KEY:DISTRIBUTION[:COUNT], as unique:f32:normal", text));
+  if (std::ranges::find(operations, parts[0]) == operations.end())
+    throw std::runtime_error(fmt::format("there is no operation '{}'; there are {}", parts[0],
+                                         fmt::join(operations, ", ")));
   return {parts[0], parts[2], sortium::parse_key_type(parts[1]),
           parts.size() == 4 ? std::stoull(parts[3]) : std::uint64_t{1} << 24};
 }
@@ -128,13 +137,11 @@ class Comparison {
           [&](const auto& plan, auto& queue, Memory) {
             plan.run(queue, {{in.data}, {needles.data}, values_out});
           });
-    } else if (c.operation == "is-sorted") {
+    } else {
       prepare(std::make_shared<sortium::IsSortedPlan>(device, problem),
               [&](const auto& plan, auto& queue, Memory memory) {
                 plan.run(queue, {{in.data}, {result.data}, memory});
               });
-    } else {
-      throw std::runtime_error(fmt::format("there is no operation '{}'", c.operation));
     }
 
     const auto wait = [&] { check(cudaStreamSynchronize(gpu_.stream)); };
@@ -195,8 +202,7 @@ class Comparison {
 
 std::vector<std::string> all_cases() {
   std::vector<std::string> cases;
-  for (const auto* operation : {"unique", "unique-pairs", "run-lengths", "merge", "merge-pairs",
-                                "search", "search-sorted", "is-sorted"})
+  for (const auto& operation : operations)
     for (const auto* list : {"f32:normal", "u32:distinct1000", "u64:uniform"})
       for (const auto* count : {"4096", "1048576", "16777216", "67108864"})
         cases.push_back(fmt::format("{}:{}:{}", operation, list, count));

@@ -1,5 +1,5 @@
-"""The fast path for one-dimensional, contiguous arrays on CUDA: a kept plan, an allocation for each
-result and one for scratch memory, one call."""
+"""The fast path for one-dimensional, contiguous arrays on CUDA: kept plans, an allocation for each
+result and one for scratch memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def run(x: Any, descending: bool, keys: bool, positions: bool, limit: int = 0) -
 
 
 def unique(x: Any) -> Any:
-    """The distinct keys, sorted; all NaN are one. None if `x` needs the general path. Waits."""
+    """The distinct keys, sorted; all NaN count as one. Waits until their number is known. None if
+    `x` needs the general path."""
     found = run(x, False, True, False)
     if found is None:
         return None

@@ -2,10 +2,13 @@
 // keys, merge two sorted ranges, search in a sorted range. Keys are equal if their ranks (key_rank)
 // are.
 
-PARAMETER(WG)           // work-items of a work-group, a power of two
-PARAMETER(ITEMS)        // neighbouring records of a work-item in a tile
+PARAMETER(WG)  // work-items of a work-group, a power of two
+PARAMETER(
+    ITEMS)  // records of a work-item in a tile: neighbours in a merge, one of each row in unique
 PARAMETER(COUNT_BYTES)  // bytes of a run's length: 4 or 8
 
+// A work-group's part is the range of `part` records that begins at group_id() * part. The host
+// launches so many work-groups that each part has a record.
 #define TILE (WG * ITEMS)
 #if ITEMS <= 32
 #define UNROLL_ITEMS UNROLL
@@ -48,8 +51,8 @@ KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 p
   if (local_id() == 0) *result = first;
 }
 
-// unique. A tile has a block for each sub-group: ITEMS rows of records that the sub-group loads at
-// once. A work-group of one work-item is a sub-group.
+// unique. A tile has a block for each sub-group. A block has ITEMS rows, each of ROW neighbouring
+// records: one for each lane. A work-group of one work-item is a sub-group, too.
 #if WG == 1
 #define ROW 1
 #define SUB_GROUP_OF_ROWS const sub_group_t sg = 0
@@ -131,7 +134,7 @@ INLINE void store_heads(GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in
       if (heads[i] >> lane & 1) out[place[i]] = key[i];
   }
 #if VALUE_BYTES
-  // All loads come before the stores, so that none waits for another.
+  // All values are loaded before one is stored: the compiler would not move a load above a store.
   GLOBAL value_t* out = values_out + to;
   value_t value[ITEMS];
   UNROLL_ITEMS
@@ -170,8 +173,9 @@ KERNEL(WG) void unique_tally(GLOBAL const ukey_t* keys, GLOBAL index_t* counts, 
   if (local_id() == 0) counts[group_id()] = all;
 }
 
-// Gathers the first record of each run, in order, and stores each one's position in `starts`.
-// `counts` holds what unique_tally stored for all groups.
+// Gathers the first record of each run, in order, and stores the number of runs in *runs. Keys are
+// not stored if keys_out is null; positions are stored in `starts` if it is not. If values_in is
+// null, values are positions. `counts` holds what unique_tally stored for all groups.
 KERNEL(WG)
 void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
@@ -189,7 +193,8 @@ void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   u64 next = (u64)sum + counts[group_id()];
   if (group_id() == group_count() - 1 && t == 0) *runs = next;
 
-  // From the last tile on, because the device's cache may still have what unique_tally read last.
+  // Go from the last tile to the first: the device's cache may still have what unique_tally read
+  // last.
   for (u64 tile = begin + (end - begin - 1) / TILE * TILE;; tile -= TILE) {
     ukey_t key[ITEMS];
     u32 heads[ITEMS], all;
@@ -198,7 +203,7 @@ void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     next -= all;
     store_heads(keys_out, values_in, values_out, starts, key, heads, tile + block, next + before);
     if (tile == begin) break;
-    barrier_local();  // before the next tile's runs are counted
+    barrier_local();  // the next tile overwrites of_block
   }
 }
 
@@ -268,8 +273,8 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
   barrier_local();
 
-  // Merge: find each record of the work-item's own piece of the output. The ranks of the next
-  // record of either piece stay in registers.
+  // Merge: each work-item finds ITEMS records of the output. The next record of a and that of b,
+  // and their ranks, stay in registers.
   const u32 begin = min(t * ITEMS, count);
   u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, begin), right = in_a + begin - left;
   ukey_t next_left = keys[min(left, count - 1)], next_right = keys[min(right, count - 1)];
