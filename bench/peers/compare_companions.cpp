@@ -225,13 +225,8 @@ int main(int argc, char** argv) try {
   Comparison comparison(seconds);
   const auto& device = comparison.device();
   nlohmann::json out{{"device", device.name}, {"driver", device.driver}, {"cuda", CUDART_VERSION}};
-  bool correct = true;
-  for (const auto& name : names) {
-    out["cases"].push_back(comparison.run(name));
-    correct = correct && out["cases"].back()["correct"];
-  }
-  if (!json.empty()) peers::write_json(json, out);
-  return correct ? 0 : 1;
+  return peers::run_cases(
+      std::move(out), names, [&](const std::string& name) { return comparison.run(name); }, json);
 } catch (const std::exception& e) {
   fmt::print(stderr, "compare_companions: {}\n", e.what());
   return 1;

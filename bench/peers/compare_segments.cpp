@@ -511,13 +511,8 @@ int main(int argc, char** argv) try {
       "{} keys; CUB {}, CUDA {}, {}, driver {}; wait/device medians, ratios to the fastest of the "
       "others\n",
       count, CUB_VERSION, CUDART_VERSION, device.name, device.driver);
-  bool correct = true;
-  for (const auto& name : cases) {
-    out["cases"].push_back(comparison.run(name));
-    correct = correct && out["cases"].back()["correct"];
-  }
-  if (!json.empty()) peers::write_json(json, out);
-  return correct ? 0 : 1;
+  return peers::run_cases(
+      std::move(out), cases, [&](const std::string& name) { return comparison.run(name); }, json);
 } catch (const std::exception& error) {
   fmt::print(stderr, "compare_segments: {}\n", error.what());
   return 1;

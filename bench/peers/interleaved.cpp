@@ -102,4 +102,16 @@ void write_json(const std::string& path, const nlohmann::json& json) {
   std::fclose(f);
 }
 
+int run_cases(nlohmann::json out, const std::vector<std::string>& names,
+              const std::function<nlohmann::json(const std::string&)>& run,
+              const std::string& json) {
+  bool correct = true;
+  for (const auto& name : names) {
+    out["cases"].push_back(run(name));
+    correct = correct && out["cases"].back()["correct"];
+  }
+  if (!json.empty()) write_json(json, out);
+  return correct ? 0 : 1;
+}
+
 }  // namespace peers

@@ -73,4 +73,11 @@ double median(std::vector<double>& times);
 
 void write_json(const std::string& path, const nlohmann::json& json);
 
+// Runs each case, which returns a row with the member `correct`, and appends the row to
+// out["cases"]. Writes `out` to the file `json`, if that is not empty. Returns the program's exit
+// code: 1 if a result is wrong.
+int run_cases(nlohmann::json out, const std::vector<std::string>& names,
+              const std::function<nlohmann::json(const std::string&)>& run,
+              const std::string& json);
+
 }  // namespace peers

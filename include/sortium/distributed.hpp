@@ -72,7 +72,8 @@ class SORTIUM_API Communicator {
   // them. start_exchange_on_device() does not wait for `queue`: commands that use the memory must
   // have ended before. It may be called several times for one queue. finish_exchanges_on_device()
   // returns when all of these exchanges have ended. If the start throws, the communicator is
-  // broken. This class exchanges everything at the start.
+  // broken. Unless a derived class overrides them, start_exchange_on_device() exchanges everything
+  // and finish_exchanges_on_device() does nothing.
   virtual void start_exchange_on_device(Queue& queue, std::span<const Memory> send,
                                         std::span<const Memory> receive);
   virtual void finish_exchanges_on_device(Queue& queue);

@@ -160,9 +160,9 @@ requires std::same_as<Index, std::uint32_t> || std::same_as<Index, std::uint64_t
 
 // Sorts every column of a matrix by itself, in place. The matrix has `columns` columns and is
 // row-major: key i is in row i / columns and column i % columns. Throws Error(invalid_argument) if
-// columns is 0, or the number of keys is not a multiple of it. The scratch
-// memory on the device has at most the bytes of keys and values, plus what sort_rows() needs for
-// rows as long as the columns. Problem::stride sorts other axes of an array.
+// columns is 0, or the number of keys is not a multiple of it. The scratch memory on the device has
+// at most the bytes of keys and values, plus what sort_rows() needs for rows as long as the
+// columns. Problem::stride sorts other axes of an array.
 template <KeyRange Keys>
 HostReport sort_matrix_columns(Keys&& keys, std::uint64_t columns, const Options& options = {}) {
   return detail::sort_equal(keys, options,

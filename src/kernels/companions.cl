@@ -64,8 +64,8 @@ KERNEL(WG) void sorted_whole(GLOBAL const u64* firsts, GLOBAL u64* result, u64 p
 #define BLOCKS (WG / ROW)
 
 // Loads the block whose first record is `first`, of a part that ends before record `end`. Sets bit
-// l of heads[i] if a run begins with record l of row i. Past the end, the last key repeats: no run
-// begins there.
+// l of heads[i] if a run begins with record l of row i. If the block reaches past the end, the last
+// key is loaded again and again: it equals the one before, so no run begins there.
 INLINE void find_heads(sub_group_t sg, GLOBAL const ukey_t* keys, u64 first, u64 end, ukey_t* key,
                        u32* heads) {
   const u32 lane = local_id() % ROW;
@@ -84,7 +84,8 @@ INLINE void find_heads(sub_group_t sg, GLOBAL const ukey_t* keys, u64 first, u64
 #if WG == 1
     heads[i] = rank != last ? 1u : 0u;
 #else
-    // The last lane passes its record of the row before to the first lane.
+    // A lane needs the rank of the record before its own: the lane before it has that. The first
+    // lane needs the last record of the row before, whose rank the last lane still has.
     const ukey_t passed = lane == SG_LANES - 1 ? last : rank;
     const u32 from = (lane - 1) % SG_LANES;
     ukey_t other = (ukey_t)sg_shuffle(sg, (u32)passed, from);
@@ -193,8 +194,8 @@ void unique_gather(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   u64 next = (u64)sum + counts[group_id()];
   if (group_id() == group_count() - 1 && t == 0) *runs = next;
 
-  // Go from the last tile to the first: the device's cache may still have what unique_tally read
-  // last.
+  // Go from the last tile to the first. The device's cache may still have the tiles that
+  // unique_tally read last.
   for (u64 tile = begin + (end - begin - 1) / TILE * TILE;; tile -= TILE) {
     ukey_t key[ITEMS];
     u32 heads[ITEMS], all;
@@ -273,8 +274,8 @@ void merge_two(GLOBAL const ukey_t* a, GLOBAL const ukey_t* b, GLOBAL ukey_t* ke
   }
   barrier_local();
 
-  // Merge: each work-item finds ITEMS records of the output. The next record of a and that of b,
-  // and their ranks, stay in registers.
+  // Merge: each work-item finds ITEMS records of the output. Registers hold the next record of a,
+  // the next record of b, and the ranks of both.
   const u32 begin = min(t * ITEMS, count);
   u32 left = (u32)cut_in_local(keys, in_a, keys + in_a, in_b, begin), right = in_a + begin - left;
   ukey_t next_left = keys[min(left, count - 1)], next_right = keys[min(right, count - 1)];

@@ -253,7 +253,8 @@ UniquePlan::UniquePlan(std::shared_ptr<Device> device, const Problem& problem,
 
 namespace {
 
-// Counts the runs of each part, then writes each run's first record.
+// The first launch counts the runs that begin in each part. The second one writes the first record
+// of each run.
 void enqueue_unique(const UniqueImpl& m, Queue& queue, const UniquePlan::Operands& o) {
   const auto& p = m.problem;
   const auto scratch = m.scratch_of(o.scratch);

@@ -7,8 +7,8 @@
 
 namespace sortium {
 
-// Throws Error(invalid_argument) naming the stride, if segments or offsets do not allow it, or the
-// limit, if it is larger than a segment.
+// Throws Error(invalid_argument). The message names the stride if the problem has offsets, or
+// segments that the stride does not fit. It names the limit if that is larger than a segment.
 void validate_stride(const Problem& problem);
 
 // Returns the problem of the rows: the same, with stride 1.

@@ -1,6 +1,6 @@
 // Packs the keys of records into words. The words leave out every bit that is equal in all
-// records. A kernel finds these bits. So a key of several fields is often one word: ids, kinds and
-// times use few of their bits, and a common prefix of strings takes none.
+// records. A kernel finds these bits. Ids, kinds and times use few of their bits, and a common
+// prefix of strings uses none. So one word often holds a key of several fields.
 #pragma once
 
 #include <memory>

@@ -138,32 +138,32 @@ ChosenMethod chosen_method(const Problem& problem, const Capabilities& device,
 class DeviceTopk final : public TopkSorter {
  public:
   DeviceTopk(const Problem& problem, const Capabilities& device, const Parameters& given,
-             ChosenMethod selection)
-      : TopkSorter(problem, device, selection.selected), selection_(std::move(selection)) {
-    if (by_sample()) selection_.sample.lay_out(scratch_);
+             ChosenMethod chosen)
+      : TopkSorter(problem, device, chosen.selected), chosen_(std::move(chosen)) {
+    if (by_sample()) chosen_.sample.lay_out(scratch_);
     if (by_digits()) select_ = RadixSelect(problem, device, given, scratch_);
   }
   void build(Device& device, const Capabilities& capabilities) override {
     TopkSorter::build(device, capabilities);
-    if (by_sample()) selection_.sample.build(device, capabilities);
+    if (by_sample()) chosen_.sample.build(device, capabilities);
     if (by_digits()) select_.build(device, capabilities);
   }
 
  private:
-  [[nodiscard]] bool by_sample() const { return selection_.method == "sample"; }
-  [[nodiscard]] bool by_digits() const { return selection_.method == "select"; }
+  [[nodiscard]] bool by_sample() const { return chosen_.method == "sample"; }
+  [[nodiscard]] bool by_digits() const { return chosen_.method == "select"; }
   void select(Queue& queue, const Operands& o) override {
     if (by_sample())
-      selection_.sample.enqueue(queue, o);
+      chosen_.sample.enqueue(queue, o);
     else
       select_.enqueue(queue, o, limit_, limit_);
   }
   std::string select_parameters() const override {
-    return by_sample() ? "method=sample," + selection_.sample.parameters()
+    return by_sample() ? "method=sample," + chosen_.sample.parameters()
                        : "method=select," + select_.parameters();
   }
   unsigned key_readings() const override { return by_sample() ? 1 : select_.key_readings(); }
-  ChosenMethod selection_;
+  ChosenMethod chosen_;
   RadixSelect select_;
 };
 
