@@ -149,10 +149,10 @@ TEST(SelfTests, WhatWasNotTestedHasNotPassed) {
     GTEST_SKIP() << "Plans are not tested here";
   const Problem p{.key = KeyType::u32, .count = 100'000};
   Refusing refusing;
-  const Planned planned{&refusing, plan_auto(p, c).sorter};
-  EXPECT_EQ(self_test(*device, c, planned, p), "");
+  const Planned planned{&refusing, plan_auto(p, c).sorter, p};
+  EXPECT_EQ(self_test(*device, c, planned), "");
   refusing.refuses = false;
-  EXPECT_NE(self_test(*device, c, planned, p).find("its self-test failed"), std::string::npos);
+  EXPECT_NE(self_test(*device, c, planned).find("its self-test failed"), std::string::npos);
 }
 
 // Compilers for CPUs take seconds for kernels: there, test one algorithm that runs on every device.

@@ -8,7 +8,6 @@
 #include "algorithms/algorithm.hpp"
 #include "kernels/probe.hpp"
 #include "sort/self_test.hpp"
-#include "sort/strided.hpp"
 
 namespace builder {
 
@@ -123,20 +122,21 @@ Problem kind_of(KeyType type, std::pair<Payload, unsigned> payload, Order order)
           .order = order};
 }
 
-void build(NotingDevice& device, const Capabilities& found, const Problem& problem,
-           const Planned& planned) {
+void build(NotingDevice& device, const Capabilities& found, const Planned& planned) {
   planned.sorter->build(device, found);
-  if (const auto test = plan_self_test(planned, problem, found); test.sorter != nullptr)
+  if (const auto test = plan_self_test(planned, found); test.sorter != nullptr)
     test.sorter->build(device, found);
 }
 
 // Builds the kernels of the algorithms that `auto` selects: for sorts, segments and first records.
 void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
-  const auto build_one = [&](const Problem& p) { build(device, found, p, plan_auto(p, found)); };
+  const auto accept = [](const Planned&) { return std::string(); };
+  const auto build_one = [&](const Problem& p) {
+    build(device, found, plan_judged(p, found, {}, accept));
+  };
   const auto build_columns = [&](Problem p) {
-    auto rows = plan_auto(p, found).sorter;
     p.stride = p.segments;
-    make_strided_sorter(p, found, std::move(rows))->build(device, found);
+    build_one(p);
   };
   const Payloads payloads{{Payload::none, 4},
                           {Payload::values, 4},
@@ -164,6 +164,10 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
         build_one(problem);
       }
   }
+  // Positions of 8 bytes are made from those of 4 bytes.
+  Problem wide = kind_of(type, {Payload::positions, 8}, Order::ascending);
+  wide.count = least_topk;
+  build_one(wide);
 }
 
 // Builds the kernels of lsd. They are few, and fit all counts and GPUs. A machine without NVRTC
@@ -175,7 +179,7 @@ void build_lsd(NotingDevice& device, const Capabilities& found, KeyType type) {
     for (const auto order : {Order::ascending, Order::descending}) {
       Problem problem = kind_of(type, payload, order);
       problem.count = 1u << 20;
-      build(device, found, problem, plan_algorithm(lsd, problem, found));
+      build(device, found, plan_algorithm(lsd, problem, found));
     }
 }
 

@@ -87,6 +87,12 @@ class Sorter {
     static_cast<void>(problem), static_cast<void>(device);
     return nullptr;
   }
+  // Lets the sorter write only the first `records` sorted records; the outputs then have room for
+  // these alone. Returns false, and changes nothing, if it always writes all.
+  virtual bool write_first(std::uint64_t records) {
+    static_cast<void>(records);
+    return false;
+  }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;
@@ -141,6 +147,7 @@ class Algorithm {
 struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
+  Problem sorted;  // by the algorithm: the caller's problem, or one that it was reduced to
 };
 // Returns the best tuned entry for an algorithm: the one with the longest device name, then the
 // nearest count, then the last one. Returns nullptr if no entry matches.

@@ -82,8 +82,8 @@ Planned plan_algorithm(const Algorithm& algorithm, const Problem& problem,
                        const Capabilities& device, std::string_view text) {
   if (text.empty())
     if (auto sorter = plan_tuned(algorithm, problem, device))
-      return {&algorithm, std::move(sorter)};
-  return {&algorithm, algorithm.plan(problem, device, Parameters(text, algorithm.info()))};
+      return {&algorithm, std::move(sorter), problem};
+  return {&algorithm, algorithm.plan(problem, device, Parameters(text, algorithm.info())), problem};
 }
 
 namespace {

@@ -343,7 +343,7 @@ bool SortedLines::is_written(std::uint64_t i, const std::string* before) const {
 }
 
 std::uint64_t SortedLines::write(const LineWriter& write, const std::string* before) const {
-  constexpr std::uint64_t part_lines = std::uint64_t{1} << 14, buffer_bytes = write_buffer_bytes;
+  constexpr std::uint64_t part_lines = std::uint64_t{1} << 14;
   // Parts that are worked on at the same time are neighbours, so each has a buffer of its own.
   std::vector<std::vector<char>> buffers(all_cores());
   std::atomic<std::uint64_t> written{0};
@@ -360,17 +360,17 @@ std::uint64_t SortedLines::write(const LineWriter& write, const std::string* bef
     const std::uint64_t begin = part * part_lines, end = std::min(count(), begin + part_lines);
     std::uint64_t lines = 0;
     try {  // the other parts would wait for ever for one that ends without its turn
-      buffer.reserve(buffer_bytes);
+      buffer.reserve(write_buffer_bytes);
       for (std::uint64_t i = begin; i < end; ++i) {
         __builtin_prefetch(text_.begin(places()[std::min(i + ahead, end - 1)]));
         if (!is_written(i, before)) continue;
         const auto line = text_.line(places()[i]);
         ++lines;
-        if (buffer.size() + line.size() > buffer_bytes) {
+        if (buffer.size() + line.size() > write_buffer_bytes) {
           if (!turns.wait(part)) return;
           flush();
         }
-        if (line.size() > buffer_bytes)
+        if (line.size() > write_buffer_bytes)
           write(line.data(), line.size());
         else
           buffer.insert(buffer.end(), line.begin(), line.end());

@@ -10,6 +10,7 @@
 #include "self_test.hpp"
 #include "strided.hpp"
 #include "validate.hpp"
+#include "wide_positions.hpp"
 
 namespace sortium {
 
@@ -29,6 +30,13 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given without the algorithm that they belong to",
                          method.parameters));
+    if (widens_positions(problem, capabilities)) {
+      Planned wide = plan_wide_positions(problem, [&](const Problem& narrow) {
+        return plan_auto(narrow, capabilities, 0, except);
+      });
+      if (method.max_scratch_bytes == 0 || wide.sorter->scratch_bytes() <= method.max_scratch_bytes)
+        return wide;
+    }
     return plan_auto(problem, capabilities, method.max_scratch_bytes, except);
   }
   const auto& algorithm = find_algorithm(method.algorithm);
@@ -90,7 +98,7 @@ Plan::Plan(std::shared_ptr<Device> device, const Problem& problem, const Method&
   auto planned = plan_judged(problem, found, method, [&](const Planned& p) -> std::string {
     try {
       p.sorter->build(*device_, found);
-      return self_test(*device_, found, p, without_stride(problem));
+      return self_test(*device_, found, p);
     } catch (const Error& e) {
       // The package lacks kernels of this algorithm; it may have those of the next.
       if (e.code() != ErrorCode::unsupported || found.compiles) throw;

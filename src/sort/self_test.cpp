@@ -190,12 +190,11 @@ std::string first_wrong_record(Device& device, Sorter& sorter, const Problem& p,
   return wrong;
 }
 
-SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
-                            const Capabilities& capabilities) {
+SelfTestPlan plan_self_test(const Planned& planned, const Capabilities& capabilities) {
   const auto& algorithm = planned.algorithm->info();
   for (const std::uint64_t count : {std::uint64_t{10007}, std::uint64_t{1009}, std::uint64_t{97}}) {
     if (algorithm.quadratic && count > 1009) continue;
-    const Problem p = small(problem, count);
+    const Problem p = small(planned.sorted, count);
     try {
       return {p, planned.algorithm->plan(p, capabilities,
                                          Parameters(planned.sorter->parameters(), algorithm))};
@@ -212,13 +211,13 @@ SelfTestPlan plan_self_test(const Planned& planned, const Problem& problem,
   return {};
 }
 
-std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned,
-                      const Problem& problem) {
+std::string self_test(Device& device, const Capabilities& capabilities, const Planned& planned) {
   if (capabilities.backend == Backend::host || is_off())
     return "";  // the compiler of cpu:0's code also built this test
   const auto& d = device.info();
   const auto& algorithm = planned.algorithm->info();
   const std::string parameters = planned.sorter->parameters();
+  const Problem& problem = planned.sorted;
   const Problem kind = small(problem, 0);
   const std::uint64_t equal_length =
       kind.segments != 0 && kind.offset_bytes == 0 ? problem.count / problem.segments : 0;
@@ -238,7 +237,7 @@ std::string self_test(Device& device, const Capabilities& capabilities, const Pl
   std::vector<std::byte> kept;
   std::string wrong;
   if (!kernels::cache::load(key, kept)) {
-    const auto [small_problem, sorter] = plan_self_test(planned, problem, capabilities);
+    const auto [small_problem, sorter] = plan_self_test(planned, capabilities);
     if (sorter == nullptr) return "";  // nothing was tested
     sorter->build(device, capabilities);
     wrong = first_wrong_record(device, *sorter, small_problem, algorithm);

@@ -185,9 +185,11 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   return 1;
 }
 
-// Sorts the work-group's part and writes it to its position in the output.
+// Sorts the work-group's part and writes it to its position in the output, but no record from
+// position `wanted` on.
 INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL ukey_t* keys_out,
-                      GLOBAL value_t* values_out, u32 part_bit, u32 begin_bit, u32 bin_shift) {
+                      GLOBAL value_t* values_out, u32 wanted, u32 part_bit, u32 begin_bit,
+                      u32 bin_shift) {
   const u32 t = local_id(), group = group_id(), count = mine->part_totals[group];
   const u32 rows = (count + WG - 1 - t) / WG;  // this work-item's records
   u32 begin = 0;
@@ -214,7 +216,7 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
-    if (i >= rows) continue;
+    if (i >= rows || begin + at >= wanted) continue;
 #if COMPOSITE
     record_t r;
     const u32 from = POSITION(mine->own.bins.items[at]);
@@ -329,7 +331,7 @@ INLINE void find_moves(LOCAL one_cluster_memory_t* mine, pass_t p, u32 start) {
 }
 
 //   keys_in, values_in    in: n records, n at most GROUPS * TILE
-//   keys_out, values_out  out: the sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
 //   passes                digits of a key
 //   shifts, widths        byte p: shift and width in bits of pass p's digit
 //   part_bit              PARTS: the lowest of a key's order bits that select its part
@@ -338,7 +340,7 @@ INLINE void find_moves(LOCAL one_cluster_memory_t* mine, pass_t p, u32 start) {
 KERNEL(WG)
 void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
-                      u64 shifts, u64 widths, u32 passes, u32 part_bit, u32 begin_bit,
+                      u64 wanted, u64 shifts, u64 widths, u32 passes, u32 part_bit, u32 begin_bit,
                       u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_cluster_memory_t, mine);
@@ -351,7 +353,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 
 #if PARTS
   if (send_to_parts(mine, sg, record, min(count - min(begin, count), TILE), part_bit)) {
-    sort_part(mine, sg, keys_out, values_out, part_bit, begin_bit, bin_shift);
+    sort_part(mine, sg, keys_out, values_out, (u32)wanted, part_bit, begin_bit, bin_shift);
     return;
   }
 #endif
@@ -367,7 +369,7 @@ void one_cluster_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
       const u32 to = FIRST_RECORD + i * SG_LANES + mine->moves[DIGIT(p, record[i].key)];
       if (pass + 1 < passes) {
         send_record(mine, to % TILE, to / TILE, record[i]);
-      } else if (to < count) {
+      } else if (to < (u32)wanted) {
         store_record(keys_out, values_out, to, record[i]);
       }
     }

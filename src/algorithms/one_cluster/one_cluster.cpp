@@ -143,6 +143,11 @@ class OneClusterSorter final : public Sorter {
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
+  bool write_first(std::uint64_t records) override {
+    wanted_ = records;
+    return true;
+  }
+
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_))
@@ -165,13 +170,18 @@ class OneClusterSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {
-        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
-        {"values_in", o.values_in}, {"values_out", o.values_out},
-        {"n", problem_.count},      {"shifts", shifts},
-        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())},
-        {"part_bit", part_bit()},   {"begin_bit", std::uint32_t{problem_.begin_bit}},
-        {"bin_shift", bin_shift()}};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_out", o.values_out},
+                        {"n", problem_.count},
+                        {"wanted", wanted_},
+                        {"shifts", shifts},
+                        {"widths", widths},
+                        {"passes", static_cast<std::uint32_t>(digits_.size())},
+                        {"part_bit", part_bit()},
+                        {"begin_bit", std::uint32_t{problem_.begin_bit}},
+                        {"bin_shift", bin_shift()}};
     queue.launch({*sort_, shape_.groups, shape_.work_group, args, "sort", shape_.groups});
   }
 
@@ -188,6 +198,7 @@ class OneClusterSorter final : public Sorter {
   }
 
   Problem problem_;
+  std::uint64_t wanted_ = problem_.count;
   std::vector<Digit> digits_;
   Shape shape_;
   std::uint64_t local_bytes_ = 0;

@@ -18,13 +18,13 @@ typedef struct {
 } one_group_memory_t;
 
 //   keys_in, values_in    in: n records, n at most TILE
-//   keys_out, values_out  out: the sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
 //   passes                digits of a key
 //   shifts, widths        byte p: shift and width in bits of pass p's digit
 KERNEL(WG)
 void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 shifts,
-                    u64 widths, u32 passes) {
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 wanted,
+                    u64 shifts, u64 widths, u32 passes) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
   const u32 t = local_id(), count = (u32)n;
@@ -84,6 +84,6 @@ void one_group_sort(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = first + i * SG_LANES;
-    if (at < count) store_record(keys_out, values_out, at, record[i]);
+    if (at < (u32)wanted) store_record(keys_out, values_out, at, record[i]);
   }
 }

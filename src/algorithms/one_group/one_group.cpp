@@ -115,6 +115,11 @@ class OneGroupSorter final : public Sorter {
   }
   std::uint64_t bytes_moved() const override { return bytes_of_passes(problem_, 1, 1); }
 
+  bool write_first(std::uint64_t records) override {
+    wanted_ = records;
+    return true;
+  }
+
   void build(Device& device, const Capabilities& capabilities) override {
     kernels::Defines defines;
     defines.problem(radix_problem(problem_));
@@ -150,6 +155,7 @@ class OneGroupSorter final : public Sorter {
                           {"values_in", o.values_in},
                           {"values_out", o.values_out},
                           {"n", problem_.count},
+                          {"wanted", wanted_},
                           {"begin_bit", std::uint32_t{problem_.begin_bit}},
                           {"open_bits", std::uint32_t{key_bits(problem_)}},
                           {"bin_shift", std::uint32_t{bins_.bin_shift}}};
@@ -157,16 +163,21 @@ class OneGroupSorter final : public Sorter {
       return;
     }
     const auto [shifts, widths] = packed(digits_);
-    const Arg args[] = {
-        {"keys_in", o.keys_in},     {"keys_out", o.keys_out},
-        {"values_in", o.values_in}, {"values_out", o.values_out},
-        {"n", problem_.count},      {"shifts", shifts},
-        {"widths", widths},         {"passes", static_cast<std::uint32_t>(digits_.size())}};
+    const Arg args[] = {{"keys_in", o.keys_in},
+                        {"keys_out", o.keys_out},
+                        {"values_in", o.values_in},
+                        {"values_out", o.values_out},
+                        {"n", problem_.count},
+                        {"wanted", wanted_},
+                        {"shifts", shifts},
+                        {"widths", widths},
+                        {"passes", static_cast<std::uint32_t>(digits_.size())}};
     queue.launch({*sort_, 1, work_group_, args, "sort"});
   }
 
  private:
   Problem problem_;
+  std::uint64_t wanted_ = problem_.count;
   std::vector<Digit> digits_;
   BinSort bins_;  // work_group is 0 for radix passes, which use the three members below
   unsigned work_group_ = 0, items_ = 0;

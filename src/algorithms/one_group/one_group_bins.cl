@@ -23,12 +23,12 @@ typedef struct {
 #endif
 
 //   keys_in, values_in    in: n records, n at most CAPACITY
-//   keys_out, values_out  out: the sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
 //   begin_bit, open_bits  open_bits bits of a key's order, from begin_bit on, are compared
 //   bin_shift             the lowest of an item's bits that select its bin
 KERNEL(WG)
 void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
-                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n,
+                    GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u64 n, u64 wanted,
                     u32 begin_bit, u32 open_bits, u32 bin_shift) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(one_group_memory_t, mine);
@@ -61,7 +61,7 @@ void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;
-    if (i >= rows) continue;
+    if (i >= rows || at >= (u32)wanted) continue;
 #if COMPOSITE
     store_record(keys_out, values_out, at,
                  get_record(mine->keys, MINE_VALUES, POSITION(mine->sort.items[at])));

@@ -41,10 +41,10 @@ class TopkSorter : public Sorter {
     }
     inner_ = plan_auto(inner_problem_, device);
     const std::uint64_t key = info(problem.key).bytes, key_bytes = inner_problem_.count * key;
-    const bool all = limit_ == problem.count && !selects_;  // the sort itself writes the output
-    if (!all) keys_ = scratch_.add(inner_problem_.keys_out ? key_bytes : 0);
+    copies_ = !selects_ && limit_ != problem.count && !inner_.sorter->write_first(limit_);
+    if (selects_ || copies_) keys_ = scratch_.add(inner_problem_.keys_out ? key_bytes : 0);
     if (selects_ && !problem.keys_out) sorted_keys_ = scratch_.add(limit_ * key);
-    if (!all && problem.payload != Payload::none)
+    if ((selects_ || copies_) && problem.payload != Payload::none)
       values_ = scratch_.add(inner_problem_.count * problem.value_bytes);
     inner_scratch_ = scratch_.add(inner_.sorter->scratch_bytes());
   }
@@ -56,8 +56,7 @@ class TopkSorter : public Sorter {
     const std::uint64_t value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
     if (sort == 0) return 0;
     if (!selects_)
-      return sort +
-             (limit_ == problem_.count ? 0 : 2 * limit_ * ((problem_.keys_out ? key : 0) + value));
+      return sort + (copies_ ? 2 * limit_ * ((problem_.keys_out ? key : 0) + value) : 0);
     return sort + key_readings() * problem_.count * key +
            inner_problem_.count * (key + value + (problem_.payload == Payload::values ? value : 0));
   }
@@ -81,11 +80,10 @@ class TopkSorter : public Sorter {
       inner_.sorter->enqueue(queue, sort);
       return;
     }
-    const bool all = limit_ == problem_.count;
-    if (!all && problem_.keys_out) sort.keys_out = keys_.in(o);
-    if (!all && has_values) sort.values_out = values_.in(o);
+    if (copies_ && problem_.keys_out) sort.keys_out = keys_.in(o);
+    if (copies_ && has_values) sort.values_out = values_.in(o);
     inner_.sorter->enqueue(queue, sort);
-    if (all) return;
+    if (!copies_) return;
     if (problem_.keys_out) queue.copy(o.keys_out, sort.keys_out, limit_ * info(problem_.key).bytes);
     if (has_values) queue.copy(o.values_out, sort.values_out, limit_ * problem_.value_bytes);
   }
@@ -105,6 +103,7 @@ class TopkSorter : public Sorter {
  private:
   Problem inner_problem_;
   Planned inner_{};
+  bool copies_ = false;  // the sort of all records cannot write the first ones alone
   ScratchLayout::Slice keys_, sorted_keys_, values_, inner_scratch_;
 };
 
