@@ -80,6 +80,12 @@ TEST(WidePositions, OfAllKinds) {
   rows.keys_out = true;
   rows.segments = 7;
   rows.count = rows.segments * 130;
+  Capabilities package = c;
+  package.compiles = false;
+  EXPECT_TRUE(widens_positions(first, package));
+  Problem first_of_rows = rows;
+  first_of_rows.limit = 200;  // leaves gaps behind rows of 130
+  EXPECT_FALSE(widens_positions(first_of_rows, package));
   for (const Problem& p : {list, first, rows}) {
     const auto planned =
         plan_wide_positions(p, [&](const Problem& narrow) { return plan_auto(narrow, c); });

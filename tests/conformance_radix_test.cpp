@@ -13,6 +13,7 @@
 #include "algorithms/algorithm.hpp"
 #include "conformance_trials.hpp"
 #include "device_array.hpp"
+#include "sort/self_test.hpp"
 #include "support.hpp"
 #include "table.hpp"
 #include "trial.hpp"
@@ -361,6 +362,36 @@ TEST(OneGroup, RowsInPart) {
 
 // msd uses counts of 4 or 8 bits if local memory is too small for wider counts of all buckets. Here
 // such counts overflow.
+// The local sort of buckets that fill a work-group of 128, whose work-items have 25 or 31 records.
+TEST(LocalSorts, WithManyRecordsOfAWorkItem) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  if (is_set("SORTIUM_TEST_SMALL")) GTEST_SKIP() << "long lists";
+  std::vector<Case> cases;
+  for (const std::uint64_t count : {1'400'000, 1'740'000})
+    for (const auto payload : {Payload::none, Payload::values})
+      for (const auto d : {Distribution::random, Distribution::clusters})
+        cases.push_back(
+            {{.key = KeyType::u32, .count = count, .payload = payload}, true, d, count});
+  expect_stable(std::move(cases), {"msd", "bits=9"});
+}
+
+// A sort that writes the first records alone does not write behind them.
+TEST(OneGroup, WritesTheFirstRecords) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  const auto device = test_device();
+  const auto& c = capabilities(*device);
+  const auto& algorithm = find_algorithm("one-group");
+  for (const auto key : {KeyType::u32, KeyType::f32})
+    for (const auto payload : {Payload::none, Payload::positions}) {
+      Problem p{.key = key, .count = 1'009, .payload = payload};
+      const auto sorter = algorithm.plan(p, c, {});
+      p.limit = 300;
+      ASSERT_TRUE(sorter->write_first(p.limit));
+      sorter->build(*device, c);
+      EXPECT_EQ(first_wrong_record(*device, *sorter, p, algorithm.info()), "");
+    }
+}
+
 TEST(NarrowCounts, Overflow) {
   const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 9'001 : 500'009;
   for (const char* const parameters : {"bits=15", "bits=16"})

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <set>
+#include <tuple>
 
 #include "algorithms/parts/radix_passes.hpp"
 #include "expect_error.hpp"
@@ -105,6 +106,27 @@ TEST(MsdShape, BucketsFitTheLocalSort) {
         EXPECT_LE(s.local.bytes, device.local_struct) << count;
         EXPECT_EQ(bucket_capacity(p, s), s.local.capacity());
       }
+}
+
+// Work-items have more records rather than that the work-group doubles.
+TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
+  const auto local = [](const Problem& p, const Capabilities& c = much) {
+    const auto shape = shape_of(p, c);
+    return std::tuple(shape.bits, shape.local.work_group, shape.local.items);
+  };
+  EXPECT_EQ(local(keys(64 * million)), std::tuple(14, 256, 19));
+  EXPECT_EQ(local(keys(10'000'000)), std::tuple(12, 128, 25));
+  EXPECT_EQ(local(keys(100'000'000)), std::tuple(15, 128, 31));
+  EXPECT_EQ(local(keys(10'000'000, KeyType::u64)), std::tuple(12, 256, 19));
+  EXPECT_EQ(local(keys(64 * million, KeyType::f32)), std::tuple(15, 256, 31));
+  EXPECT_EQ(local(keys(100'000'000, KeyType::f32)), std::tuple(16, 256, 19));
+  EXPECT_EQ(local(keys(150'000'000, KeyType::f32)), std::tuple(16, 512, 19));
+  EXPECT_EQ(local(pairs(256 * million, KeyType::f32)), std::tuple(16, 512, 31));
+  // Values that come late let two such work-groups share a compute unit.
+  EXPECT_EQ(shape_of(pairs(256 * million, KeyType::f32)).local.resident, 2);
+  Capabilities package = much;
+  package.compiles = false;
+  EXPECT_EQ(std::get<2>(local(keys(10'000'000), package)), 19);
 }
 
 TEST(MsdShape, ShortListsAreCountedTileByTile) {

@@ -87,12 +87,9 @@ class Sorter {
     static_cast<void>(problem), static_cast<void>(device);
     return nullptr;
   }
-  // Lets the sorter write only the first `records` sorted records; the outputs then have room for
-  // these alone. Returns false, and changes nothing, if it always writes all.
-  virtual bool write_first(std::uint64_t records) {
-    static_cast<void>(records);
-    return false;
-  }
+  // Lets the sorter write only the first sorted records; the outputs then have room for so many.
+  // Returns false, and changes nothing, if it always writes all.
+  virtual bool write_first(std::uint64_t /*records*/) { return false; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
   virtual void enqueue(Queue& queue, const Operands& operands) = 0;

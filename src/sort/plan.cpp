@@ -21,23 +21,18 @@ Planned plan(const Problem& problem, const Capabilities& capabilities, const Met
   validate_problem(problem);
   validate_capabilities(capabilities);
   if (problem.stride != 1)
-    return plan_strided(
-        problem, capabilities, method.max_scratch_bytes, [&](std::uint64_t max_scratch_bytes) {
-          return plan(without_stride(problem), capabilities,
-                      {method.algorithm, method.parameters, max_scratch_bytes}, except);
-        });
+    return plan_strided(problem, capabilities, method.max_scratch_bytes, [&](std::uint64_t most) {
+      return plan(without_stride(problem), capabilities,
+                  {method.algorithm, method.parameters, most}, except);
+    });
   if (method.algorithm == "auto") {
     if (!method.parameters.empty())
       refuse(fmt::format("parameters '{}' are given without the algorithm that they belong to",
                          method.parameters));
-    if (widens_positions(problem, capabilities)) {
-      Planned wide = plan_wide_positions(problem, [&](const Problem& narrow) {
-        return plan_auto(narrow, capabilities, 0, except);
-      });
-      if (method.max_scratch_bytes == 0 || wide.sorter->scratch_bytes() <= method.max_scratch_bytes)
-        return wide;
-    }
-    return plan_auto(problem, capabilities, method.max_scratch_bytes, except);
+    return plan_with_positions(problem, capabilities, method.max_scratch_bytes,
+                               [&](const Problem& p, std::uint64_t most) {
+                                 return plan_auto(p, capabilities, most, except);
+                               });
   }
   const auto& algorithm = find_algorithm(method.algorithm);
   const bool on_host = capabilities.backend == Backend::host;

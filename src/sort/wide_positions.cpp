@@ -74,10 +74,11 @@ class WideningSorter final : public Sorter {
 
 bool widens_positions(const Problem& p, const Capabilities& device) {
   // Shorter lists, and sorts that return few positions, lose more by one more launch than they
-  // gain.
+  // gain. The first records of segments may leave gaps in the output, which must not be written.
   constexpr std::uint64_t least = std::uint64_t{1} << 20, most = std::uint64_t{1} << 32;
+  const bool has_gaps = p.limit != 0 && p.segments != 0;
   return device.backend != Backend::host && p.payload == Payload::positions &&
-         p.value_bytes > narrow_bytes && p.count <= most &&
+         p.value_bytes > narrow_bytes && p.count <= most && !has_gaps &&
          ((p.count >= least && p.limit == 0) || !device.compiles);
 }
 
@@ -86,6 +87,17 @@ Planned plan_wide_positions(const Problem& problem,
   Planned planned = plan_narrow(with_narrow_positions(problem));
   planned.sorter = std::make_unique<WideningSorter>(problem, std::move(planned.sorter));
   return planned;
+}
+
+Planned plan_with_positions(
+    const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes,
+    const std::function<Planned(const Problem&, std::uint64_t)>& plan_sort) {
+  if (widens_positions(problem, device)) {
+    Planned wide =
+        plan_wide_positions(problem, [&](const Problem& narrow) { return plan_sort(narrow, 0); });
+    if (max_scratch_bytes == 0 || wide.sorter->scratch_bytes() <= max_scratch_bytes) return wide;
+  }
+  return plan_sort(problem, max_scratch_bytes);
 }
 
 }  // namespace sortium

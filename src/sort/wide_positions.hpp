@@ -11,11 +11,16 @@ namespace sortium {
 // wider at the end. A package without the kernels of other problems has those of this one.
 [[nodiscard]] bool widens_positions(const Problem& problem, const Capabilities& device);
 
-// Plans a sort of a problem for which widens_positions() is true. `plan_narrow` plans the same
-// problem with positions of 4 bytes. They need 4 bytes of scratch memory for each record, beside
-// that of the sort itself. No pass moves more than 4 bytes of a position; one more pass reads 4 and
-// writes 8 of each.
+// Plans a sort of the same problem with positions of 4 bytes, by `plan_narrow`. They need 4 bytes
+// of scratch memory for each record, beside that of the sort itself. No pass moves more than 4
+// bytes of a position; one more pass reads 4 and writes 8 of each.
 [[nodiscard]] Planned plan_wide_positions(
     const Problem& problem, const std::function<Planned(const Problem&)>& plan_narrow);
+
+// Plans a sort by `plan_sort`, which receives the problem and the most bytes of scratch memory (0:
+// any number): with narrow positions if widens_positions() is true and the memory suffices.
+[[nodiscard]] Planned plan_with_positions(
+    const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes,
+    const std::function<Planned(const Problem&, std::uint64_t)>& plan_sort);
 
 }  // namespace sortium
