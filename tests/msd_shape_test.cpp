@@ -108,7 +108,7 @@ TEST(MsdShape, BucketsFitTheLocalSort) {
       }
 }
 
-// Work-items have more records rather than that the work-group doubles.
+// Work-items have more records instead of doubling the work-group.
 TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
   const auto local = [](const Problem& p, const Capabilities& c = much) {
     const auto shape = shape_of(p, c);
@@ -116,7 +116,9 @@ TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
   };
   EXPECT_EQ(local(keys(64 * million)), std::tuple(14, 256, 19));
   EXPECT_EQ(local(keys(10'000'000)), std::tuple(12, 128, 25));
-  EXPECT_EQ(local(keys(100'000'000)), std::tuple(15, 128, 31));
+  EXPECT_EQ(local(keys(25'000'000)), std::tuple(13, 128, 31));
+  EXPECT_EQ(local(keys(100'000'000)), std::tuple(15, 256, 19));  // may be equalized
+  EXPECT_EQ(local(pairs(10'000'000)), std::tuple(13, 128, 19));
   EXPECT_EQ(local(keys(10'000'000, KeyType::u64)), std::tuple(12, 256, 19));
   EXPECT_EQ(local(keys(64 * million, KeyType::f32)), std::tuple(15, 256, 31));
   EXPECT_EQ(local(keys(100'000'000, KeyType::f32)), std::tuple(16, 256, 19));
@@ -124,6 +126,15 @@ TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
   EXPECT_EQ(local(pairs(256 * million, KeyType::f32)), std::tuple(16, 512, 31));
   // Values that come late let two such work-groups share a compute unit.
   EXPECT_EQ(shape_of(pairs(256 * million, KeyType::f32)).local.resident, 2);
+  // Late values would overwrite keys that stay in local memory.
+  for (const auto key : {KeyType::u32, KeyType::f32})
+    for (const unsigned end_bit : {0u, 24u, 31u})
+      for (std::uint64_t n = 4 * million; n < 512 * million; n += n / 7)
+        for (Problem p : {keys(n, key), pairs(n, key)}) {
+          p.end_bit = end_bit;
+          const auto shape = shape_of(p).local;
+          EXPECT_FALSE(shape.keep_keys && shape.values_late) << n << " " << end_bit;
+        }
   Capabilities package = much;
   package.compiles = false;
   EXPECT_EQ(std::get<2>(local(keys(10'000'000), package)), 19);

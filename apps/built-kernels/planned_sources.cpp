@@ -168,6 +168,10 @@ void build_auto(NotingDevice& device, const Capabilities& found, KeyType type) {
   Problem wide = kind_of(type, {Payload::positions, 8}, Order::ascending);
   wide.count = least_topk;
   build_one(wide);
+  wide.segments = segmented_counts[0] / records_of_segment[0];
+  wide.count = wide.segments * records_of_segment[0];
+  wide.offset_bytes = 0;
+  build_columns(wide);
 }
 
 // Builds the kernels of lsd. They are few, and fit all counts and GPUs. A machine without NVRTC

@@ -87,8 +87,8 @@ class Sorter {
     static_cast<void>(problem), static_cast<void>(device);
     return nullptr;
   }
-  // Lets the sorter write only the first sorted records; the outputs then have room for so many.
-  // Returns false, and changes nothing, if it always writes all.
+  // Makes the sorter write only the first sorted records; the outputs then hold only these. Returns
+  // false, and changes nothing, if it always writes all.
   virtual bool write_first(std::uint64_t /*records*/) { return false; }
   virtual void build(Device& device, const Capabilities& capabilities) = 0;
   // Only enqueues. Problem::count is at least 1.
@@ -144,7 +144,7 @@ class Algorithm {
 struct Planned {
   const Algorithm* algorithm;
   std::unique_ptr<Sorter> sorter;
-  Problem sorted;  // by the algorithm: the caller's problem, or one that it was reduced to
+  Problem sorted;  // what `algorithm` sorts: the caller's problem, or its rows, or narrow positions
 };
 // Returns the best tuned entry for an algorithm: the one with the longest device name, then the
 // nearest count, then the last one. Returns nullptr if no entry matches.

@@ -1,5 +1,5 @@
-// Makes positions of 8 bytes from those of 4 bytes that were sorted.
-//
+// Widens sorted positions from 4 to 8 bytes.
+
 PARAMETER(WG)     // work-items of a work-group
 PARAMETER(ITEMS)  // positions of a work-item, WG apart
 

@@ -73,13 +73,15 @@ class WideningSorter final : public Sorter {
 }  // namespace
 
 bool widens_positions(const Problem& p, const Capabilities& device) {
-  // Shorter lists, and sorts that return few positions, lose more by one more launch than they
-  // gain. The first records of segments may leave gaps in the output, which must not be written.
+  // Shorter lists, segments that one launch sorts, and sorts that return few positions lose more by
+  // one more launch than they gain. The first records of short segments leave gaps in the output;
+  // widening would overwrite them.
   constexpr std::uint64_t least = std::uint64_t{1} << 20, most = std::uint64_t{1} << 32;
-  const bool has_gaps = p.limit != 0 && p.segments != 0;
+  const bool whole_list = p.segments == 0 && p.limit == 0,
+             has_gaps = p.segments != 0 && p.limit != 0;
   return device.backend != Backend::host && p.payload == Payload::positions &&
          p.value_bytes > narrow_bytes && p.count <= most && !has_gaps &&
-         ((p.count >= least && p.limit == 0) || !device.compiles);
+         ((p.count >= least && whole_list) || !device.compiles);
 }
 
 Planned plan_wide_positions(const Problem& problem,
@@ -92,12 +94,21 @@ Planned plan_wide_positions(const Problem& problem,
 Planned plan_with_positions(
     const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes,
     const std::function<Planned(const Problem&, std::uint64_t)>& plan_sort) {
-  if (widens_positions(problem, device)) {
-    Planned wide =
-        plan_wide_positions(problem, [&](const Problem& narrow) { return plan_sort(narrow, 0); });
-    if (max_scratch_bytes == 0 || wide.sorter->scratch_bytes() <= max_scratch_bytes) return wide;
-  }
-  return plan_sort(problem, max_scratch_bytes);
+  if (!widens_positions(problem, device)) return plan_sort(problem, max_scratch_bytes);
+  std::uint64_t of_sort = 0;
+  Planned wide = plan_wide_positions(problem, [&](const Problem& narrow) {
+    Planned planned = plan_sort(narrow, 0);
+    of_sort = planned.sorter->scratch_bytes();
+    return planned;
+  });
+  const std::uint64_t all = wide.sorter->scratch_bytes();
+  if (max_scratch_bytes == 0 || all <= max_scratch_bytes) return wide;
+  const std::uint64_t of_positions = all - of_sort;
+  if (device.compiles || of_positions >= max_scratch_bytes)
+    return plan_sort(problem, max_scratch_bytes);
+  return plan_wide_positions(problem, [&](const Problem& narrow) {
+    return plan_sort(narrow, max_scratch_bytes - of_positions);
+  });
 }
 
 }  // namespace sortium

@@ -7,8 +7,8 @@
 
 namespace sortium {
 
-// Returns true if the device sorts such a problem faster with positions of 4 bytes, which it makes
-// wider at the end. A package without the kernels of other problems has those of this one.
+// Returns true if positions are sorted as 4 bytes and widened at the end, which is faster for most
+// long lists. Built packages have no kernels that sort positions of 8 bytes.
 [[nodiscard]] bool widens_positions(const Problem& problem, const Capabilities& device);
 
 // Plans a sort of the same problem with positions of 4 bytes, by `plan_narrow`. They need 4 bytes
@@ -18,7 +18,7 @@ namespace sortium {
     const Problem& problem, const std::function<Planned(const Problem&)>& plan_narrow);
 
 // Plans a sort by `plan_sort`, which receives the problem and the most bytes of scratch memory (0:
-// any number): with narrow positions if widens_positions() is true and the memory suffices.
+// any number). Positions are narrow if widens_positions() is true and the memory suffices.
 [[nodiscard]] Planned plan_with_positions(
     const Problem& problem, const Capabilities& device, std::uint64_t max_scratch_bytes,
     const std::function<Planned(const Problem&, std::uint64_t)>& plan_sort);

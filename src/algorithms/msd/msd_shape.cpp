@@ -32,13 +32,13 @@ constexpr std::uint64_t mapped_tickets = 4;
 // needs, so the largest bucket has two or three times the mean. In long lists the least is enough.
 constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
 // In local sorts of 32-bit keys, work-items may have more records than local_items, so that
-// work-groups are smaller: those wait less for each other. Work-groups of fewer than 128 work-items
-// gain nothing. Measured on an H200.
+// work-groups are smaller and their work-items wait less at barriers. Work-groups of fewer than 128
+// work-items gain nothing. Measured on an H200.
 constexpr std::array more_local_items{25u, 31u};
 constexpr unsigned least_local_work_group = 128;
 // In such local sorts, the capacity of a bucket of spread orders is at least this multiple of the
-// mean bucket. By simulation, between 3.0 and 3.6 the ranges of normal keys are chosen such that
-// some buckets overflow.
+// mean bucket. In a simulation of normal keys, capacities of 3.1 to 3.6 overflowed: the densest
+// bucket had up to 3.67 times the mean.
 constexpr double full_spread_spare = 3.8;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
@@ -122,8 +122,10 @@ void place_in_local_memory(const Problem& p, const Capabilities& device, unsigne
       bin_sort_bytes(p, device, work_group, local.items, local.sort_bits, local.bin_share);
   const std::uint64_t keys = records * info(p.key).bytes;
   std::uint64_t beside = records * value_bytes(p) + 16;
-  // Keep a copy of the keys in local memory if three work-groups still fit a compute unit.
-  local.keep_keys = gathers_keys(p) && 3 * (sort + beside + keys) <= device.local_struct;
+  // Keep a copy of the keys in local memory if three work-groups still fit a compute unit. Late
+  // values overwrite it.
+  local.keep_keys =
+      !local.values_late && gathers_keys(p) && 3 * (sort + beside + keys) <= device.local_struct;
   if (local.keep_keys) beside += keys;
   if (sort + beside > device.local_struct) local.values_late = true;
   local.bytes = local.values_late ? std::max(sort, beside) : sort + beside;
@@ -160,23 +162,26 @@ LocalSort local_sort_of(const Problem& p, const Capabilities& device, unsigned b
 }
 
 // The same for the largest bucket that is expected if keys spread. `spare`: see expected_bucket().
-// Keys of 32 bits have the smallest work-group that can sort it.
+// More records of a work-item may make the work-group smaller.
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits,
                      double spare = spread_spare) {
   const double most = expected_bucket(p, bits, spare);
   const LocalSort usual = local_sort_of(p, device, bits, most);
-  // The local sorts of one digit's few buckets leave compute units idle. Fewer than 2^12 buckets
-  // are too coarse for spread orders if they are fuller. Packages have kernels for the usual number
-  // of records of a work-item only.
+  // One digit has few buckets: small work-groups would leave compute units idle. Packages have
+  // kernels for local_items only.
+  if (!device.compiles || info(p.key).bytes != 4 || bits <= digit_bits) return usual;
+  // Fewer than 2^12 buckets have not been measured for spread orders. Other keys would lose spare
+  // capacity, which equal keys with values need, and keys that may be equalized.
   constexpr unsigned least_spread_bits = 12;
-  if (!device.compiles || info(p.key).bytes != 4 || bits <= digit_bits ||
-      (spread_bits(p) != 0 && bits < least_spread_bits))
+  if (spread_bits(p) != 0 ? bits < least_spread_bits
+                          : sorts_positions(p) || p.count > equalized_from)
     return usual;
   LocalSort smallest = usual;
   const double full =
       spread_bits(p) != 0 ? std::max(most, expected_bucket(p, bits, full_spread_spare)) : most;
   for (const unsigned items : more_local_items)
     for (const bool values_late : {false, true}) {
+      if (values_late && p.payload == Payload::none) continue;
       const auto local =
           local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
                         least_local_work_group);

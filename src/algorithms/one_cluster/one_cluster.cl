@@ -185,8 +185,7 @@ INLINE u32 send_to_parts(LOCAL one_cluster_memory_t* mine, sub_group_t sg, recor
   return 1;
 }
 
-// Sorts the work-group's part and writes it to its position in the output, but no record from
-// position `wanted` on.
+// Sorts the work-group's part and writes those of its records that come before position `wanted`.
 INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL ukey_t* keys_out,
                       GLOBAL value_t* values_out, u32 wanted, u32 part_bit, u32 begin_bit,
                       u32 bin_shift) {

@@ -1,7 +1,7 @@
 // Writes the first k records of the sorted order. A selection copies the first k records, unsorted,
 // and perhaps some more. Then another algorithm sorts the copies. If k is a large share of the
-// count, all records are sorted and the first k are copied. On GPUs, a sample tells which records
-// to copy; elsewhere a radix select finds the rank of the k-th record.
+// count, all records are sorted; the sort writes the first k, or they are copied. On GPUs, a sample
+// tells which records to copy; elsewhere a radix select finds the rank of the k-th record.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,8 @@ class TopkSorter : public Sorter {
     const std::uint64_t value = problem_.payload == Payload::none ? 0 : problem_.value_bytes;
     if (sort == 0) return 0;
     if (!selects_)
-      return sort + (copies_ ? 2 * limit_ * ((problem_.keys_out ? key : 0) + value) : 0);
+      return copies_ ? sort + 2 * limit_ * ((problem_.keys_out ? key : 0) + value)
+                     : sort - (problem_.count - limit_) * ((problem_.keys_out ? key : 0) + value);
     return sort + key_readings() * problem_.count * key +
            inner_problem_.count * (key + value + (problem_.payload == Payload::values ? value : 0));
   }
