@@ -7,8 +7,9 @@
 
 namespace sortium {
 
-// Throws Error(invalid_argument). The message names the stride if the problem has offsets, or
-// segments that the stride does not fit. It names the limit if that is larger than a segment.
+// Throws Error(invalid_argument) if the problem has a stride and offsets, or no segments, or a
+// number of segments that the stride does not divide; or if the limit is larger than a segment. The
+// message names the stride or the limit.
 void validate_stride(const Problem& problem);
 
 // Returns the problem of the rows: the same, with stride 1.

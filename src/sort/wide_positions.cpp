@@ -73,8 +73,8 @@ class WideningSorter final : public Sorter {
 }  // namespace
 
 bool widens_positions(const Problem& p, const Capabilities& device) {
-  // Shorter lists, segments that one launch sorts, and sorts that return few positions lose more by
-  // one more launch than they gain. The first records of short segments leave gaps in the output;
+  // The additional launch costs more than it saves for shorter lists, for segments that one launch
+  // sorts, and for few first records. The first records of short segments leave gaps in the output;
   // widening would overwrite them.
   constexpr std::uint64_t least = std::uint64_t{1} << 20, most = std::uint64_t{1} << 32;
   const bool whole_list = p.segments == 0 && p.limit == 0,

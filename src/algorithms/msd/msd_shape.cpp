@@ -36,9 +36,8 @@ constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
 // work-items gain nothing. Measured on an H200.
 constexpr std::array more_local_items{25u, 31u};
 constexpr unsigned least_local_work_group = 128;
-// In such local sorts, the capacity of a bucket of spread orders is at least this multiple of the
-// mean bucket. In a simulation of normal keys, capacities of 3.1 to 3.6 overflowed: the densest
-// bucket had up to 3.67 times the mean.
+// In such local sorts, a bucket of spread orders can hold at least this multiple of the mean
+// bucket. In a simulation, the densest bucket of normal keys had up to 3.67 times the mean.
 constexpr double full_spread_spare = 3.8;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
@@ -106,7 +105,8 @@ double expected_bucket(const Problem& p, unsigned bits, double spare) {
   return uniform_bucket(p, bits);
 }
 
-// Returns how many work-groups share a compute unit, if each has `bytes` of local memory.
+// Returns how many work-groups run on a compute unit at the same time. Each uses `bytes` of local
+// memory.
 unsigned work_groups_at_once(const Problem& p, const Capabilities& device, unsigned work_group,
                              unsigned sort_bits, std::uint64_t bytes) {
   const unsigned by_registers = (sort_bits == 64 && sorts_positions(p) ? 768 : 1024) / work_group;
@@ -170,8 +170,9 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   // One digit has few buckets: small work-groups would leave compute units idle. Packages have
   // kernels for local_items only.
   if (!device.compiles || info(p.key).bytes != 4 || bits <= digit_bits) return usual;
-  // Fewer than 2^12 buckets have not been measured for spread orders. Other keys would lose spare
-  // capacity, which equal keys with values need, and keys that may be equalized.
+  // Spread orders need many buckets: 2^22 normal f32 keys in 2^11 fuller buckets fell back.
+  // Integers keep their spare capacity where they may need it: for values of equal keys, and if
+  // they may be equalized.
   constexpr unsigned least_spread_bits = 12;
   if (spread_bits(p) != 0 ? bits < least_spread_bits
                           : sorts_positions(p) || p.count > equalized_from)
@@ -179,18 +180,18 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   LocalSort smallest = usual;
   const double full =
       spread_bits(p) != 0 ? std::max(most, expected_bucket(p, bits, full_spread_spare)) : most;
-  for (const unsigned items : more_local_items)
-    for (const bool values_late : {false, true}) {
-      if (values_late && p.payload == Payload::none) continue;
-      const auto local =
-          local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
-                        least_local_work_group);
-      const bool smaller =
-          smallest.work_group == 0 || local.work_group < smallest.work_group ||
-          (local.items == smallest.items && local.work_group == smallest.work_group &&
-           local.resident > smallest.resident);
-      if (local.work_group != 0 && smaller) smallest = local;
-    }
+  const auto with = [&](unsigned items, bool values_late) {
+    return local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
+                         least_local_work_group);
+  };
+  for (const unsigned items : more_local_items) {
+    LocalSort local = with(items, false);
+    if (p.payload != Payload::none)
+      if (const auto late = with(items, true); late.resident > local.resident) local = late;
+    if (local.work_group != 0 &&
+        (smallest.work_group == 0 || local.work_group < smallest.work_group))
+      smallest = local;
+  }
   return smallest;
 }
 

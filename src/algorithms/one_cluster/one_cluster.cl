@@ -330,7 +330,7 @@ INLINE void find_moves(LOCAL one_cluster_memory_t* mine, pass_t p, u32 start) {
 }
 
 //   keys_in, values_in    in: n records, n at most GROUPS * TILE
-//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` records in sorted order; may be the input
 //   passes                digits of a key
 //   shifts, widths        byte p: shift and width in bits of pass p's digit
 //   part_bit              PARTS: the lowest of a key's order bits that select its part

@@ -91,8 +91,8 @@ Shape shape_for(const Problem& problem, const Capabilities& device, const Parame
 // True if partitioning is likely to work and to be faster than radix passes. For evenly spread
 // keys, the largest part exceeds the mean by a few times the mean's square root; it must fit its
 // work-group. The remaining bits must suffice to number the bins. Leading bits of floats are not
-// evenly spread. Work-groups of 1024 are excluded: with them, 2^18 u32 keys took 52 µs by parts
-// and 46 µs by radix passes on an H200.
+// evenly spread. Work-groups of 1024 are excluded: with these, an H200 sorted 2^18 u32 keys by
+// parts in 52 µs, and by radix passes in 46.
 bool parts_fit(const Problem& problem, const Capabilities& device, const Shape& shape) {
   const auto mean = static_cast<double>(ceil_div(problem.count, shape.groups));
   return !info(problem.key).is_float && std::has_single_bit(shape.groups) &&

@@ -18,7 +18,7 @@ typedef struct {
 } one_group_memory_t;
 
 //   keys_in, values_in    in: n records, n at most TILE
-//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` records in sorted order; may be the input
 //   passes                digits of a key
 //   shifts, widths        byte p: shift and width in bits of pass p's digit
 KERNEL(WG)

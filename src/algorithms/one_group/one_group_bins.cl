@@ -23,7 +23,7 @@ typedef struct {
 #endif
 
 //   keys_in, values_in    in: n records, n at most CAPACITY
-//   keys_out, values_out  out: the first `wanted` sorted records; may be the input
+//   keys_out, values_out  out: the first `wanted` records in sorted order; may be the input
 //   begin_bit, open_bits  open_bits bits of a key's order, from begin_bit on, are compared
 //   bin_shift             the lowest of an item's bits that select its bin
 KERNEL(WG)
