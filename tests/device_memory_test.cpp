@@ -171,6 +171,48 @@ TEST(DeviceMemory, BordersOfLongListsAreExact) {
       });
 }
 
+// Every rank receives and sorts all records. If a rank is on a CPU, fewer lists are short.
+TEST(DeviceMemory, OfShortListsGoesToAllRanks) {
+  const std::uint64_t seed = run_seed();
+  run_on_device(3, test_device(), [&](auto& communicator, Queue& queue) -> std::string {
+    const bool is_gpu = queue.device().info().claimed.kind == DeviceKind::gpu;
+    DeviceSorter sorter(communicator, queue.device().shared_from_this());
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const std::uint64_t count : {3'000, is_gpu ? 3'000'000 : 8'000})
+        for (const bool in_place : {false, true}) {
+          const Case c{{.key = KeyType::u32, .count = count, .payload = payload},
+                       in_place,
+                       Distribution::few_distinct,
+                       seed};
+          const auto balance = in_place ? Balance::kept : Balance::even;
+          if (auto wrong = run_device_case(communicator, sorter, queue, c, Division::random,
+                                           {.balance = balance});
+              !wrong.empty())
+            return wrong;
+        }
+    return {};
+  });
+}
+
+// Ranks whose keys are all equal copy them, and do not partition them, unless there are positions.
+TEST(DeviceMemory, OfOneKeyIsNotDivided) {
+  run_on_device(3, test_device(), [&](auto& communicator, Queue& queue) -> std::string {
+    DeviceSorter sorter(communicator, queue.device().shared_from_this());
+    for (const auto payload : {Payload::none, Payload::values, Payload::positions})
+      for (const bool in_place : {false, true}) {
+        const Case c{{.key = KeyType::u32, .count = 30'000, .payload = payload},
+                     in_place,
+                     Distribution::constant,
+                     run_seed()};
+        if (auto wrong =
+                run_device_case(communicator, sorter, queue, c, Division::random, {.slices = 2});
+            !wrong.empty())
+          return wrong;
+      }
+    return {};
+  });
+}
+
 // 16 slices need the larger partition. With 64 there are more buckets than a partition has: the
 // list is sorted first.
 TEST(DeviceMemory, MayHaveManySlices) {
@@ -212,18 +254,20 @@ TEST(DeviceMemory, ReportsWhatItDid) {
     EXPECT_EQ(sorter.memory_bytes(), 0u);
     // Rank 0 has 1000 to 1999, and rank 1 has 0 to 999.
     std::vector<std::uint32_t> keys(1000);
-    std::iota(keys.begin(), keys.end(), communicator.rank() == 0 ? 1000u : 0u);
     const Memory memory{keys.data(), 0, 4000};
-    const auto report =
-        sorter.sort(*queue, {.key = KeyType::u32, .count = 1000}, {memory, memory}, {});
-    EXPECT_EQ(keys.front(), communicator.rank() * 1000);
-    EXPECT_EQ(report.part.begin, communicator.rank() * 1000);
-    EXPECT_EQ(report.part.count, 1000u);
-    EXPECT_EQ(report.bytes_sent, 4000u);
-    EXPECT_GE(report.rounds, 1u);
-    EXPECT_EQ(report.local.device, device->info().name);
-    EXPECT_EQ(report.local.algorithm, "sample");
-    EXPECT_GE(sorter.memory_bytes(), 4000u);
+    for (const unsigned slices : {0, 1}) {  // 0: the list is short
+      std::iota(keys.begin(), keys.end(), communicator.rank() == 0 ? 1000u : 0u);
+      const auto report = sorter.sort(*queue, {.key = KeyType::u32, .count = 1000},
+                                      {memory, memory}, {.slices = slices});
+      EXPECT_EQ(keys.front(), communicator.rank() * 1000);
+      EXPECT_EQ(report.part.begin, communicator.rank() * 1000);
+      EXPECT_EQ(report.part.count, 1000u);
+      EXPECT_EQ(report.bytes_sent, 4000u);
+      EXPECT_EQ(report.rounds != 0, slices != 0);
+      EXPECT_EQ(report.local.device, device->info().name);
+      EXPECT_EQ(report.local.algorithm, "sample");
+      EXPECT_GE(sorter.memory_bytes(), slices == 0 ? 16000u : 4000u);
+    }
   });
 }
 
@@ -349,7 +393,7 @@ TEST(DeviceMemoryFaults, InTheExchangeEndAllRanks) {
 
 // Every call of one rank's device fails in turn, once or from then on. All ranks end, with that
 // error or the right result. Inputs stay.
-class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
+class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool, unsigned>> {
  protected:
   static constexpr unsigned ranks = 3;
   static constexpr std::uint64_t count = 3'000;  // of a rank
@@ -362,8 +406,8 @@ class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
     return keys;
   }
   // One rank's part of a sort. `device` may fail, `real` may not.
-  static void sort(Communicator& communicator, const std::shared_ptr<Device>& device,
-                   Device& real) {
+  static void sort(Communicator& communicator, const std::shared_ptr<Device>& device, Device& real,
+                   unsigned slices) {
     const auto keys = all_keys();
     const std::uint64_t begin = communicator.rank() * count, bytes = count * 4;
     const auto queue = real.make_queue();
@@ -381,7 +425,7 @@ class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
                   {.keys_in = in->memory(),
                    .keys_out = keys_out->memory(),
                    .values_out = positions->memory()},
-                  {.slices = 3});
+                  {.slices = slices});
     } catch (...) {
       EXPECT_TRUE(is_as_it_was());
       throw;
@@ -397,7 +441,7 @@ class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool>> {
 };
 
 TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
-  const auto [kernels, lost] = GetParam();
+  const auto [kernels, lost, slices] = GetParam();
   const auto real = kernels ? test_device() : find_device("cpu:0");
   const std::uint64_t step = kernels ? 3 : 1;  // kernels are loaded or built anew each time
   std::uint64_t n = 1;
@@ -409,7 +453,7 @@ TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
         const bool fails = communicator.rank() + 1 == ranks;
         if (fails) faulty->fail(n, lost);
         const auto other = find_device("cpu:0");
-        sort(communicator, fails ? faulty : other, fails ? *real : *other);
+        sort(communicator, fails ? faulty : other, fails ? *real : *other, slices);
       });
     } catch (const Error& e) {
       error = e.what();
@@ -423,12 +467,14 @@ TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
     }
     if (!failed || HasFailure()) break;
   }
-  EXPECT_GT(n, 20u) << "it samples, partitions, exchanges and sorts";
+  EXPECT_GT(n, slices == 0 ? 5u : 20u) << "it samples, partitions, exchanges and sorts";
 }
-INSTANTIATE_TEST_SUITE_P(Device, FaultyRank, testing::Combine(testing::Bool(), testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(Device, FaultyRank,
+                         testing::Combine(testing::Bool(), testing::Bool(), testing::Values(0, 3)),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param) ? "kernels" : "cpu") +
-                                  (std::get<1>(test.param) ? "_lost" : "_once");
+                                  (std::get<1>(test.param) ? "_lost" : "_once") +
+                                  (std::get<2>(test.param) == 0 ? "_short" : "");
                          });
 
 TEST(DeviceMemoryFaults, NameTheArgumentOnAllRanks) {

@@ -126,6 +126,12 @@ TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
   EXPECT_EQ(local(pairs(256 * million, KeyType::f32)), std::tuple(16, 512, 31));
   // Values that come late let two such work-groups share a compute unit.
   EXPECT_EQ(shape_of(pairs(256 * million, KeyType::f32)).local.resident, 2);
+  // Fewer records would often be too few for the densest bucket of spread orders.
+  for (std::uint64_t n = 4 * million; n < 256 * million; n += n / 7)
+    for (const Problem& p : {keys(n, KeyType::f32), pairs(n, KeyType::f32)}) {
+      const Shape s = shape_of(p);
+      EXPECT_GE(static_cast<double>(s.local.capacity() << s.bits), 3.1 * static_cast<double>(n));
+    }
   // Late values would overwrite keys that stay in local memory.
   for (const auto key : {KeyType::u32, KeyType::f32})
     for (const unsigned end_bit : {0u, 24u, 31u})
@@ -423,6 +429,13 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   EXPECT_LE(limits_of(p).crowd, 16u);
   EXPECT_EQ(limits_of(shorter).rare, 4096u / 3);
   EXPECT_GE(limits_of(shorter).repeats, 2u);
+  // Bins of records with values may have eight equal keys.
+  const Problem q = pairs(16 * million);
+  const auto shape = make_count_shape(q, much, shape_of(q), true);
+  EXPECT_TRUE(shape.tells_repeats);
+  EXPECT_LE(limits_of(q).repeats * 3 * q.count, 8 * std::uint64_t{shape.judged} * shape.judged);
+  const Problem floats = pairs(16 * million, KeyType::f32);
+  EXPECT_FALSE(make_count_shape(floats, much, shape_of(floats), true).tells_repeats);
   // 4096 samples in 8192 buckets: 1024 pairs share a bucket if keys spread. There are 1.5 times as
   // many if an average key's bucket is 1.5 times as full as the mean; a bucket holds only 1.19
   // times.

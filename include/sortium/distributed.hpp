@@ -219,7 +219,8 @@ struct DeviceOptions {
   // The number of slices that a rank's part is divided into, by keys: one slice is sorted while the
   // next one arrives. All ranks must pass the same number, up to 64. 0 lets the library choose: up
   // to 16 if max_bytes is not 0; else one for each 512 MiB of a rank, up to 4 (12 if keys have 64
-  // bits), if Communicator::exchanges_beside_kernels(); else one.
+  // bits), if Communicator::exchanges_beside_kernels(); else one. Short lists are not divided at
+  // all (DeviceSorter).
   unsigned slices = 0;
   // The most device memory in bytes that the DeviceSorter may have beside the operands, on this
   // rank; 0: no bound. All ranks must give a bound, or none. For 2^20 records and more on each
@@ -235,12 +236,16 @@ struct DeviceOptions {
 // Beside its operands, a rank needs device memory for:
 // - a copy of its input;
 // - the scratch memory of a sort in place, of one slice or of the records near borders (some
-// percent
-//   of the list), whichever is larger;
+//   percent of the list), whichever is larger;
 // - the keys of its part, if the problem does not write keys;
 // - on cpu:0, and with more than about 60 ranks: the scratch memory of a sort of its input;
 // - samples: at most 64 KiB for each rank of the communicator.
 // DeviceOptions::max_bytes bounds all of these but the samples.
+//
+// Short lists are sorted in another way: each rank receives all records, and needs memory for them
+// twice, and the scratch memory of their sort. A list is short if all ranks' keys and values have
+// at most 8 MiB; 128 MiB if Communicator::exchanges_beside_kernels(); 64 KiB if a rank's device is
+// a CPU. No list is short if DeviceOptions::slices or max_bytes is given.
 class SORTIUM_API DeviceSorter {
  public:
   // The communicator must outlive the object.

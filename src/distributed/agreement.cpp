@@ -48,6 +48,13 @@ Message failure_of(std::uint64_t bytes, const std::function<void()>& work) {
   }
 }
 
+[[noreturn]] void throw_first_failure(Communicator& communicator, const Message& mine) {
+  const auto all = all_messages(communicator, mine);
+  const auto first = std::ranges::find_if(all, [](const Message& m) { return m.is_set; });
+  throw Error(first->code, fmt::format("rank {} of {}: {}", first - all.begin(), all.size(),
+                                       first->text.data()));
+}
+
 // FNV-1a
 std::uint64_t hash(const std::string& text) {
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -61,18 +68,18 @@ void together(Communicator& communicator, std::uint64_t bytes, const std::functi
   const Message mine = failure_of(bytes, work);
   std::uint64_t failed = mine.is_set ? 1 : 0;
   communicator.all_reduce({&failed, 1}, Reduction::max);
-  if (failed == 0) return;
-  const auto all = all_messages(communicator, mine);
-  const auto first = std::ranges::find_if(all, [](const Message& m) { return m.is_set; });
-  throw Error(first->code, fmt::format("rank {} of {}: {}", first - all.begin(), all.size(),
-                                       first->text.data()));
+  if (failed != 0) throw_first_failure(communicator, mine);
 }
 
-void agree_on(Communicator& communicator, const std::string& call) {
+void agree_on(Communicator& communicator, std::uint64_t bytes,
+              const std::function<std::string()>& work) {
+  std::string call;
+  const Message mine = failure_of(bytes, [&] { call = work(); });
   // The maximum of ~h is the complement of the minimum of h.
-  std::array<std::uint64_t, 2> extremes{hash(call), ~hash(call)};
-  communicator.all_reduce(extremes, Reduction::max);
-  if (extremes[0] == ~extremes[1]) return;
+  std::array<std::uint64_t, 3> most{mine.is_set ? 1u : 0u, hash(call), ~hash(call)};
+  communicator.all_reduce(most, Reduction::max);
+  if (most[0] != 0) throw_first_failure(communicator, mine);
+  if (most[1] == ~most[2]) return;
   const auto all = all_messages(communicator, {ErrorCode::invalid_argument, call});
   const auto other = std::ranges::find_if(
       all, [&](const Message& m) { return std::strcmp(m.text.data(), all[0].text.data()) != 0; });

@@ -13,9 +13,10 @@ namespace sortium::distributed {
 // this rank's records, are for the message if it has no memory left.
 void together(Communicator& communicator, std::uint64_t bytes, const std::function<void()>& work);
 
-// Throws the same Error(invalid_argument) on all ranks if their texts `call`, which describe their
-// calls, differ.
-void agree_on(Communicator& communicator, const std::string& call);
+// Runs `work` as together() does. It returns a text that describes the rank's call. If the texts
+// differ, all ranks throw the same Error(invalid_argument).
+void agree_on(Communicator& communicator, std::uint64_t bytes,
+              const std::function<std::string()>& work);
 
 // A text that is the same for the same problem, without its count.
 [[nodiscard]] std::string describe(const Problem& problem);

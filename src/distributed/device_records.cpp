@@ -408,9 +408,11 @@ std::uint64_t RecordMemory::bytes() const {
 Report sort_records_on_device(const RecordRank& rank, Queue& queue, const RecordProblem& p,
                               const RecordOperands& o, const DeviceOptions& options) {
   const std::uint64_t bytes = p.count * record_bytes(all_columns(p));
-  together(rank.communicator, bytes, [&] { validate(p, options, queue, *rank.device); });
-  agree_on(rank.communicator, fmt::format("{} in device memory, {} lengths", describe(p),
-                                          options.balance == Balance::kept ? "kept" : "even"));
+  agree_on(rank.communicator, bytes, [&] {
+    validate(p, options, queue, *rank.device);
+    return fmt::format("{} in device memory, {} lengths", describe(p),
+                       options.balance == Balance::kept ? "kept" : "even");
+  });
   const Extent extent = extent_of(rank.communicator, p.count);
   const std::uint64_t part = extent.part(options.balance).count;
   Method method;

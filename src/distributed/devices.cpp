@@ -16,6 +16,7 @@
 #include "../sort/out_of_memory.hpp"
 #include "../sort/ranges.hpp"
 #include "agreement.hpp"
+#include "short_lists.hpp"
 
 namespace sortium::distributed {
 
@@ -168,7 +169,9 @@ std::optional<std::vector<std::uint64_t>> memory_of_ranks(const Devices& devices
     if (count * std::max(info(p.key).bytes, p.value_bytes) > device->info().claimed.max_allocation)
       return {};
     most.push_back(all - bytes);
-    is_ample = is_ample && all - bytes >= 2 * bytes + others;
+    // Of a short list, a rank has all records twice, and scratch memory for them.
+    const std::uint64_t of_short = 4 * std::min(ranks * (bytes + 16), largest_short_list);
+    is_ample = is_ample && all - bytes >= std::max(2 * bytes, of_short) + others;
   }
   if (is_ample) std::ranges::fill(most, 0);
   return most;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -49,9 +50,16 @@ template <class T>
   return all;
 }
 
-[[nodiscard]] inline Extent extent_of(Communicator& communicator, std::uint64_t count) {
-  Extent extent{.counts = gather<std::uint64_t>(communicator, {&count, 1}),
-                .rank = communicator.rank()};
+// `least`: a number of this rank, which is replaced by the least of all ranks.
+[[nodiscard]] inline Extent extent_of(Communicator& communicator, std::uint64_t count,
+                                      std::uint64_t* least = nullptr) {
+  const std::array<std::uint64_t, 2> mine{count, least == nullptr ? 0 : *least};
+  Extent extent{.rank = communicator.rank()};
+  const auto all = gather<std::uint64_t>(communicator, mine);
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    extent.counts.push_back(all[i]);
+    if (least != nullptr) *least = std::min(*least, all[i + 1]);
+  }
   extent.total = std::accumulate(extent.counts.begin(), extent.counts.end(), std::uint64_t{0});
   return extent;
 }

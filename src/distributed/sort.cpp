@@ -160,13 +160,13 @@ class RankSort {
 
 // Checks all that is known before the ranks begin, and that they make the same call.
 Extent begin(Communicator& communicator, const Job& job, const Options& options) {
-  together(communicator, job.bytes(), [&] {
+  agree_on(communicator, job.bytes(), [&] {
     validate_enumeration(options.balance, Balance::even, "balance");
     validate_method(options.sort.algorithm);
     job.validate();
+    return fmt::format("{}, {} lengths", job.call,
+                       options.balance == Balance::kept ? "kept" : "even");
   });
-  agree_on(communicator, fmt::format("{}, {} lengths", job.call,
-                                     options.balance == Balance::kept ? "kept" : "even"));
   return extent_of(communicator, job.count);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -22,6 +23,9 @@ namespace {
 
 // Clocks cannot represent a time that is much later.
 constexpr std::chrono::hours longest{100 * 365 * 24};
+
+// How long a rank waits for others before it sleeps.
+constexpr std::chrono::microseconds awake{100};
 
 // What a rank sends from its device.
 struct DeviceExchange {
@@ -44,8 +48,9 @@ class Group {
     std::unique_lock lock(mutex_);
     throw_if_failed();
     arrived_[rank] = true;
-    const auto turn = turn_;
+    const std::uint64_t turn = turn_;
     if (++arrivals_ == arrived_.size()) return begin_turn();
+    wait_awake(lock, turn);
     const bool ended =
         changed_.wait_for(lock, std::min<std::chrono::duration<double>>(timeout_, longest),
                           [&] { return turn_ != turn || !failure_.empty(); });
@@ -58,8 +63,9 @@ class Group {
   // memory, which must not disappear meanwhile.
   void finish() {
     std::unique_lock lock(mutex_);
-    const auto turn = turn_;
+    const std::uint64_t turn = turn_;
     if (++arrivals_ == arrived_.size()) return begin_turn();
+    wait_awake(lock, turn);
     changed_.wait(lock, [&] { return turn_ != turn; });
   }
 
@@ -79,6 +85,13 @@ class Group {
   [[nodiscard]] const std::exception_ptr& first() const { return first_; }
 
  private:
+  // Waits for a short time without sleeping, because waking up takes longer than most calls.
+  void wait_awake(std::unique_lock<std::mutex>& lock, std::uint64_t turn) const {
+    lock.unlock();
+    const auto end = std::chrono::steady_clock::now() + awake;
+    while (turn_ == turn && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    lock.lock();
+  }
   void begin_turn() {
     arrivals_ = 0;
     arrived_.assign(arrived_.size(), false);
@@ -103,7 +116,7 @@ class Group {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::duration<double> timeout_;
-  std::uint64_t turn_ = 0;
+  std::atomic<std::uint64_t> turn_ = 0;
   std::size_t arrivals_ = 0;
   std::string failure_;
   std::exception_ptr first_;

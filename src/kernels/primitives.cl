@@ -319,7 +319,9 @@ INLINE void wg_max(LOCAL u32* word, u32 x) {
 // that of a random record of part i. At equal distances, the samples of a list that repeats itself
 // would be alike.
 INLINE u64 sample_index(u32 i, u32 length) {
-  return (u64)i * length + ((i + 1) * 0x9e3779b1u >> 4) % max(length, 1u);
+  u32 random = (i + 1) * 0x9e3779b1u;
+  random = (random ^ random >> 15) * 0x85ebca6bu;
+  return (u64)i * length + (random ^ random >> 13) % max(length, 1u);
 }
 
 // Each work-item passes two keys. Afterwards *least is the smallest of all that were passed there,

@@ -11,10 +11,10 @@
 namespace sortium::msd {
 namespace {
 
-// How full a bucket of spread orders may be according to the samples, as a share of its capacity.
-// The rest allows for their error.
-constexpr double spread_fill = 0.85;
-// The same for stretched keys.
+// The samples, and an allowance for their error, may fill this share of the capacity of a bucket of
+// spread orders.
+constexpr double spread_fill = 0.9;
+// The samples may fill this share of the capacity of a bucket of stretched keys.
 constexpr double stretch_fill = 0.85;
 // Lists of at least this many records have more samples.
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
@@ -72,7 +72,7 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
                             bool tells_few_digits) {
   CountShape count;
   // Repeated keys do no harm to floats, whose buckets have spare capacity, nor to buckets without a
-  // local sort.
+  // local sort. (Among 2^28 f32 keys, many repeat whatever their distribution is.)
   count.tells_repeats =
       shape.samples_keys && shape.spread_bits == 0 && !partition_sorts(problem, shape);
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
@@ -163,12 +163,14 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   limits.lead = clamped(256 * spread_fill * full * buckets_of_lead, 1.0);
 
   // If each key occurs m times, a bucket's size has a standard deviation of sqrt(m * mean). The
-  // largest of many thousand buckets is four of these above the mean. m is at most 3 without
-  // positions, because larger m crowd the bins. A table of tags detects a third of the samples that
-  // repeat.
+  // largest of many thousand buckets is four of these above the mean. Larger m than `most_alike`
+  // crowd the bins. A table of tags detects a third of the samples that repeat.
   const auto mean = static_cast<double>(problem.count >> shape.bits);
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
-  const double m = std::min(spare * spare / (16 * mean), sorts_positions(problem) ? 1e9 : 3.0);
+  const double most_alike = !sorts_positions(problem)      ? 3.0
+                            : info(problem.key).bytes == 4 ? 8.0
+                                                           : 1e9;
+  const double m = std::min(spare * spare / (16 * mean), most_alike);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.rare = count.judged / rare_share;
   return limits;

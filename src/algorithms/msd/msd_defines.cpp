@@ -120,7 +120,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("STRETCH_MOST", shape.stretch.most)
       .set("BUCKET_BITS", shape.bits)
       .set("SETS_ASIDE", shape.aside_tile)
-      .set("EQUALIZED_BINS", std::bit_width(shape.local.bins()) - 1)
+      .set("EQUALIZED_BINS", sorts_positions(problem) ? 0 : std::bit_width(shape.local.bins()) - 1)
       .local_struct("msd_count_memory_t", bytes);
   shape.map.set(defines);
   shape.equalizer.set(defines);

@@ -58,14 +58,6 @@ INLINE u32 narrow_cells(LOCAL msd_count_memory_t* mine, cells_t* cells, u32 far,
   return 1;
 }
 
-// Returns the square root, within 3 % and 1; at least 1.
-INLINE u32 root(u32 x) {
-  u32 r = 2u << highest_bit32(x | 1) / 2;
-  UNROLL
-  for (u32 round = 0; round < 2; ++round) r = (r + x / r + 1) / 2;
-  return r;
-}
-
 // Returns how many samples the entry at index `at`, one of cell `cell`, is expected to have if the
 // random error of the samples is at its expense, and if the whole cell is as dense as its denser
 // edge. `errors`: 1 allows for two standard deviations of the mean of the cell and its neighbours,
@@ -180,6 +172,7 @@ OUTLINE u32 try_equalizer(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* s
                           u32 sample_records, u32 capacity, u32 crowd, u32 repeats,
                           cells_t* cells_) {
   KNOWN_LOCAL(mine);
+  if (repeats && EQUALIZED_BINS == 0) return 0;  // equal keys would crowd any bins
   const u32 t = local_id();
   u32 order[GATHERED], least = ~0u, largest = 0;
   UNROLL

@@ -23,7 +23,8 @@ PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
 PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
-PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort
+PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, if equal keys do not
+                           // crowd them; else 0
 
 #define MAPS (MAP_CELLS != 0)
 
@@ -98,6 +99,16 @@ typedef struct {
   u32 capacity;        // the most records of a bucket
 #endif
 } limits_t;
+
+#if EQUALIZES || SPREAD_BITS
+// Returns the square root, within 3 % and 1; at least 1.
+INLINE u32 root(u32 x) {
+  u32 r = 2u << highest_bit32(x | 1) / 2;
+  UNROLL
+  for (u32 round = 0; round < 2; ++round) r = (r + x / r + 1) / 2;
+  return r;
+}
+#endif
 
 #if TELLS_REPEATS
 // Returns how many samples have the key of another sample. Every sample hashes its key to a tag and

@@ -29,8 +29,8 @@ constexpr double map_least_spare = 1.8;
 constexpr std::uint64_t mapped_tickets = 4;
 // The capacity of a bucket of spread orders, as a multiple of the mean bucket. The number range of
 // each exponent is rounded up to a power of two, and gets as many buckets as its densest part
-// needs, so the largest bucket has two or three times the mean. In long lists the least is enough.
-constexpr double spread_spare = 2.9, least_spread_spare = 2.22;
+// needs, so the largest bucket has two to four times the mean. In long lists the least is enough.
+constexpr double spread_spare = 3.1, least_spread_spare = 2.22;
 // In local sorts of 32-bit keys, work-items may have more records than local_items, so that
 // work-groups are smaller and their work-items wait less at barriers. Work-groups of fewer than 128
 // work-items gain nothing. Measured on an H200.

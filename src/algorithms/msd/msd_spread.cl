@@ -79,13 +79,12 @@ INLINE u32 likely_samples(LOCAL const msd_count_memory_t* mine, u32 lead, u32 de
     const u32 samples = SAMPLES_OF(part);
     seen += samples, most = max(most, samples);
   }
-#define ROOT(samples) (1u << highest_bit32(samples) / 2)  // rounded down to a power of two
   if (seen == 0) return 0;
-  const u32 all = seen + 4 + ROOT(seen);
+  const u32 all = seen + 4 + root(seen);
   // Within its part the density changes, too: by a quarter of the difference between the part and
   // the lead.
   return densest
-             ? max(all, LEAD_PARTS * (most + 1 + ROOT(most) / 2) + (LEAD_PARTS * most - seen) / 4)
+             ? max(all, LEAD_PARTS * (most + 1 + root(most)) + (LEAD_PARTS * most - seen) / 4)
              : all;
 }
 
@@ -181,8 +180,9 @@ INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, 
 // afterwards. Each lead gets a range of spread orders. The range of a lead with samples doubles
 // until the buckets of its densest place are expected to have at most `most` / 256 samples each; if
 // that leaves few spread orders to other exponents, a sixteenth more; if there are not enough
-// spread orders, until its buckets have `most` / 256 on average. A lead without samples keeps the
-// range that it has in the plain order, if enough spread orders are left; zero always does.
+// spread orders, an eighth more; if there still are not, until its buckets have `most` / 256 on
+// average. A lead without samples keeps the range that it has in the plain order, if enough spread
+// orders are left; zero always does.
 // Work-group 0 writes `table` (from leads to spread orders) and `back` (from spread orders to
 // leads). Returns 0 if there are not enough spread orders. Contains barriers.
 INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
@@ -196,6 +196,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   const u32 beyond = sides * 2 * EXPONENTS_BEYOND;  // the spread orders that other exponents need
   u32 all = choose_ranges(mine, exponents, begin, end, most, 1);
   if (all + beyond > LEADS) all = choose_ranges(mine, exponents, begin, end, most + most / 16, 1);
+  if (all > LEADS) all = choose_ranges(mine, exponents, begin, end, most + most / 8, 1);
   if (all > LEADS) all = choose_ranges(mine, exponents, begin, end, most, 0);
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   barrier_local();
@@ -207,9 +208,10 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   exponents.above = min(EXPONENTS_BEYOND, share - exponents.below);
   exponents.below = min(EXPONENTS_BEYOND, share - exponents.above);
   left -= sides * (exponents.below + exponents.above);
-  // Numbers of the other sign, which no sample has, get space if enough is left.
+  // Numbers of the other sign, which no sample has, get space if enough is left for smaller ones.
   const u32 width = exponents.largest + exponents.above + 1 + exponents.below - exponents.least;
-  if (sides == 1 && width <= left) exponents.sides = 3, sides = 2, left -= width;
+  if (sides == 1 && width + 2 * EXPONENTS_BEYOND <= left)
+    exponents.sides = 3, sides = 2, left -= width;
   exponents.below += left / sides;  // for smaller numbers still
   for (u32 lead = begin; lead < end; ++lead)
     if (!has_space(exponents, lead)) mine->spread[lead] = SPREAD_NONE;

@@ -156,7 +156,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
 #if TELLS_REPEATS
   repeats = count_repeats(mine, sample);
-  spreads = repeats <= limits.repeats;
+  if (repeats > limits.repeats) spreads = 0;
 #endif
   if (spreads) {
     u32 bucket[SAMPLES];

@@ -341,15 +341,19 @@ std::optional<Block> make_block(const Problem& p, const Capabilities& device, un
 
 std::optional<Block> row_block(const Problem& problem, const Capabilities& device,
                                std::uint64_t length) {
-  // The work-group's capacity in records should be little more than the length.
-  constexpr std::array numbers_of_items{9u, 11u, 17u, block_items};
+  // The work-group's capacity in records should be little more than the length. The number of
+  // records of a work-item is odd, so that neighbours use different banks of local memory.
+  // Work-groups of 1024 have too few registers for more than block_items.
+  constexpr unsigned least_items = 9, most_items = 27;
   const unsigned largest = std::bit_floor(std::min(device.max_work_group, 1024u));
   for (unsigned work_group = std::max(device.sub_group_size, 32u); work_group <= largest;
        work_group *= 2)
-    for (const unsigned items : numbers_of_items)
+    for (unsigned items = least_items; items <= (work_group < 1024 ? most_items : block_items);
+         items += 2)
       if (std::uint64_t{work_group} * items >= length) {
         auto block = make_block(problem, device, work_group, items, false);
-        if (block) block->equal = true;
+        if (!block) continue;  // fewer items may have more bins, which need more local memory
+        block->equal = true;
         return block;
       }
   return {};
