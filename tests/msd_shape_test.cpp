@@ -429,11 +429,11 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   EXPECT_LE(limits_of(p).crowd, 16u);
   EXPECT_EQ(limits_of(shorter).rare, 4096u / 3);
   EXPECT_GE(limits_of(shorter).repeats, 2u);
-  // Bins of records with values may have eight equal keys.
+  // Lists of records with values may have 16 equal records each.
   const Problem q = pairs(16 * million);
   const auto shape = make_count_shape(q, much, shape_of(q), true);
   EXPECT_TRUE(shape.tells_repeats);
-  EXPECT_LE(limits_of(q).repeats * 3 * q.count, 8 * std::uint64_t{shape.judged} * shape.judged);
+  EXPECT_LE(limits_of(q).repeats * 3 * q.count, 16 * std::uint64_t{shape.judged} * shape.judged);
   const Problem floats = pairs(16 * million, KeyType::f32);
   EXPECT_FALSE(make_count_shape(floats, much, shape_of(floats), true).tells_repeats);
   // 4096 samples in 8192 buckets: 1024 pairs share a bucket if keys spread. There are 1.5 times as

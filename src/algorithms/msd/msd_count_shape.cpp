@@ -167,9 +167,7 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   // crowd the bins. A table of tags detects a third of the samples that repeat.
   const auto mean = static_cast<double>(problem.count >> shape.bits);
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
-  const double most_alike = !sorts_positions(problem)      ? 3.0
-                            : info(problem.key).bytes == 4 ? 8.0
-                                                           : 1e9;
+  const double most_alike = sorts_positions(problem) ? 16.0 : 3.0;
   const double m = std::min(spare * spare / (16 * mean), most_alike);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.rare = count.judged / rare_share;
