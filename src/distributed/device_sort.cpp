@@ -1,7 +1,7 @@
 // Sorts device memory that is divided among ranks: partitions by boundaries of buckets, makes the
 // borders between ranks exact, exchanges slices, and sorts each slice while the next one arrives.
 // If each rank has a slice without borders, these are exchanged while the borders are made exact.
-// Of a short list, every rank receives and sorts all records instead, and keeps its part.
+// (Short lists: short_lists.hpp.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,50 +82,6 @@ class DeviceSorter::Run {
     report_.local.device = s_.device->info().name;
   }
 
-  // Sorts a short list.
-  Report run_short() {
-    Stopwatch watch;
-    const std::uint64_t count = problem_.count, begin = extent_.begin_of_input();
-    const Numbers from(communicator_.size(), begin), out(communicator_.size(), count);
-    Operands all;
-    const Plan* plan = nullptr;
-    // The other ranks read this rank's records where they will be sorted: after an error, that
-    // memory is kept, and the caller may free the input.
-    on_all([&] {
-      plan = &plans_.out_of_place(extent_.total);
-      all = operands_of_all();
-      all.scratch = s_.scratch.of(plan->scratch_bytes());
-      copy(all.keys_in, begin, operands_.keys_in, 0, count, key_bytes_);
-      if (problem_.payload == Payload::values)
-        copy(all.values_in, begin, operands_.values_in, 0, count, value_bytes_);
-      queue_.finish();  // the exchange has a queue of its own
-    });
-    report_.partition_seconds = report_.local.plan_seconds = watch.lap();
-    start_exchange({.from = from, .out = out, .in = extent_.counts, .stays = true},
-                   {all.keys_in, all.keys_in, all.values_in, all.values_in},
-                   problem_.payload == Payload::values);
-    finish_exchange();
-    report_.exchange_seconds = watch.lap();
-    try {
-      on_all([&] {
-        plan->run(queue_, all);
-        const auto& part = report_.part;
-        if (problem_.keys_out)
-          copy(operands_.keys_out, 0, all.keys_out, part.begin, part.count, key_bytes_);
-        if (problem_.payload != Payload::none)
-          copy(operands_.values_out, 0, all.values_out, part.begin, part.count, value_bytes_);
-        queue_.finish();
-      });
-    } catch (...) {
-      end_of(queue_);  // records may still be copied to the output
-      throw;
-    }
-    report_.sort_seconds = report_.local.sort_seconds = watch.lap();
-    report_.local.algorithm = plan->algorithm().name;
-    report_.local.parameters = plan->parameters();
-    return report_;
-  }
-
   Report run() {
     Stopwatch watch;
     choose_boundaries();
@@ -159,30 +115,6 @@ class DeviceSorter::Run {
   }
 
  private:
-  // Returns memory for all ranks' records, as they are received, and sorted.
-  [[nodiscard]] Operands operands_of_all() {
-    const auto make = [&](KeptMemory& kept, unsigned bytes, Memory* received, Memory& sorted) {
-      const std::uint64_t all = extent_.total * bytes, aligned = (all + 255) / 256 * 256,
-                          begin = received == nullptr ? 0 : aligned;
-      const Memory both = kept.of(begin + all);
-      if (received != nullptr) *received = both.slice(0, all);
-      sorted = both.slice(begin, all);
-    };
-    Operands all;
-    make(s_.keys, key_bytes_, &all.keys_in, all.keys_out);
-    if (problem_.payload != Payload::none)
-      make(s_.values, value_bytes_, problem_.payload == Payload::values ? &all.values_in : nullptr,
-           all.values_out);
-    return all;
-  }
-  // Copies `count` elements of `bytes` bytes, from element `from_at` of `from` to `to_at` of `to`.
-  void copy(const Memory& to, std::uint64_t to_at, const Memory& from, std::uint64_t from_at,
-            std::uint64_t count, unsigned bytes) {
-    if (count != 0)
-      queue_.copy(elements(to, to_at, count, bytes), elements(from, from_at, count, bytes),
-                  count * bytes);
-  }
-
   // Does the rank's own work. If it fails on one rank, all ranks throw.
   template <class Work>
   void on_all(const Work& work) try {
@@ -261,9 +193,9 @@ class DeviceSorter::Run {
                                   : s_.unwanted_keys.of(report_.part.count * key_bytes_);
     if (division_ == nullptr) return;
     if (needs_no_division()) {
-      copy(keys_, 0, operands_.keys_in, 0, problem_.count, key_bytes_);
+      queue_.copy(keys_, operands_.keys_in, problem_.count * key_bytes_);
       if (problem_.payload == Payload::values)
-        copy(values_, 0, operands_.values_in, 0, problem_.count, value_bytes_);
+        queue_.copy(values_, operands_.values_in, problem_.count * value_bytes_);
       return;
     }
     BoundaryPartition::Apart apart{keys_out_, operands_.values_out, {}};
@@ -506,18 +438,13 @@ class DeviceSorter::Run {
                   elements(operands_.values_out, turn.to, count, value_bytes_), count);
     queue_.flush();
   }
-  void start_exchange(const Turn& turn) {
-    start_exchange(turn, {keys_, keys_out_, values_, operands_.values_out},
-                   problem_.payload != Payload::none);
-  }
-  // From the inputs of `o` to its outputs.
-  void start_exchange(const Turn& turn, const Operands& o, bool has_values) try {
+  void start_exchange(const Turn& turn) try {
     exchanging_ = true;
     const auto start = [&](const Memory& divided, const Memory& output, unsigned bytes) {
       report_.bytes_sent += turn.start(communicator_, *s_.link, *s_.copies, divided, output, bytes);
     };
-    start(o.keys_in, o.keys_out, key_bytes_);
-    if (has_values) start(o.values_in, o.values_out, value_bytes_);
+    start(keys_, keys_out_, key_bytes_);
+    if (value_bytes_ != 0) start(values_, operands_.values_out, value_bytes_);
   } catch (...) {
     abandon();
     throw;
@@ -547,10 +474,6 @@ class DeviceSorter::Run {
     s_.keys.abandon();
     s_.values.abandon();
     s_.unwanted_keys.abandon();
-  }
-  static void end_of(Queue& queue) noexcept try {
-    queue.finish();
-  } catch (...) {  // the first error counts
   }
 
   State& s_;
@@ -689,12 +612,13 @@ Report DeviceSorter::sort(Queue& queue, const Problem& problem, const Operands& 
   });
   if (extent.total == 0) return {};
   if (s.communicator.size() == 1) return sort_alone(s, queue, problem, operands, method);
-  Run run(s, queue, problem, operands, options, extent);
-  const unsigned record =
-      info(problem.key).bytes + (problem.payload == Payload::values ? problem.value_bytes : 0);
-  const bool is_short =
-      options.slices == 0 && options.max_bytes == 0 && extent.total <= short_bytes / record;
-  return is_short ? run.run_short() : run.run();
+  const bool is_short = options.slices == 0 && options.max_bytes == 0 &&
+                        extent.total <= short_bytes / record_bytes(problem);
+  if (is_short)
+    return sort_short(
+        {s.communicator, *s.plans, queue, *s.link, *s.copies, s.keys, s.values, s.scratch}, problem,
+        operands, extent, extent.part(options.balance));
+  return Run(s, queue, problem, operands, options, extent).run();
 }
 
 }  // namespace sortium::distributed

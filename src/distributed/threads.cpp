@@ -16,6 +16,7 @@
 #include "../device/peer.hpp"
 #include "parallel.hpp"
 #include "timeout.hpp"
+#include "turn.hpp"
 
 namespace sortium::distributed {
 
@@ -240,11 +241,6 @@ class ThreadCommunicator final : public Communicator {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("exchange: rank {} expects other numbers of bytes than are sent to it", rank_));
-  }
-
-  static void end_of(Queue& queue) noexcept try {
-    queue.finish();
-  } catch (...) {  // the first error counts
   }
 
   // Enqueues copies of what the others send. Returns false if it is not what this rank expects.
