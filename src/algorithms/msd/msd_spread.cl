@@ -83,9 +83,8 @@ INLINE u32 likely_samples(LOCAL const msd_count_memory_t* mine, u32 lead, u32 de
   const u32 all = seen + 4 + root(seen);
   // Within its part the density changes, too: by a quarter of the difference between the part and
   // the lead.
-  return densest
-             ? max(all, LEAD_PARTS * (most + 1 + root(most)) + (LEAD_PARTS * most - seen) / 4)
-             : all;
+  return densest ? max(all, LEAD_PARTS * (most + 1 + root(most)) + (LEAD_PARTS * most - seen) / 4)
+                 : all;
 }
 
 // Finds the least and the largest exponent whose bit in `bits` is 1, except the exponents of zero
