@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../sort/host.hpp"
+#include "../sort/out_of_memory.hpp"
 #include "agreement.hpp"
 #include "turn.hpp"
 
@@ -71,7 +72,7 @@ std::uint64_t exchange(const ShortSort& lent, const Problem& p, const Operands& 
 Report sort_short(const ShortSort& lent, const Problem& p, const Operands& o, const Extent& extent,
                   const Part& part) {
   const auto on_all = [&](const auto& work) {
-    together(lent.communicator, p.count * record_bytes(p), work);
+    together(lent.communicator, operand_bytes(p), work);
   };
   // Copies `count` elements of `bytes` bytes.
   const auto copy = [&](const Memory& to, std::uint64_t to_at, const Memory& from,
@@ -86,8 +87,8 @@ Report sort_short(const ShortSort& lent, const Problem& p, const Operands& o, co
   Stopwatch watch;
   Operands all;
   const Plan* plan = nullptr;
-  // The other ranks read this rank's records where they will be sorted, so the caller may free the
-  // input after an error.
+  // The other ranks read copies of this rank's records, in memory that is kept after an error. So
+  // the caller may then free the input.
   on_all([&] {
     plan = &lent.plans.out_of_place(extent.total);
     all = memory_of_all(lent, p, extent.total);

@@ -12,8 +12,10 @@ inline Memory elements(const Memory& m, std::uint64_t begin, std::uint64_t count
   return m ? m.slice(begin * bytes, count * bytes) : Memory{};
 }
 
-// Waits for the queue after an error. The first error counts.
-inline void end_of(Queue& queue) noexcept try { queue.finish(); } catch (...) {
+// Waits for the queue after an error.
+inline void end_of(Queue& queue) noexcept try {
+  queue.finish();
+} catch (...) {  // the first error counts
 }
 
 // In one turn, each rank receives one slice of its part. out[r] records from record from[r] of the

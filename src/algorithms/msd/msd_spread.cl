@@ -207,7 +207,8 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   exponents.above = min(EXPONENTS_BEYOND, share - exponents.below);
   exponents.below = min(EXPONENTS_BEYOND, share - exponents.above);
   left -= sides * (exponents.below + exponents.above);
-  // Numbers of the other sign, which no sample has, get space if enough is left for smaller ones.
+  // If all samples have one sign, numbers of the other sign get space only if enough is left for
+  // numbers that are smaller than the samples.
   const u32 width = exponents.largest + exponents.above + 1 + exponents.below - exponents.least;
   if (sides == 1 && width + 2 * EXPONENTS_BEYOND <= left)
     exponents.sides = 3, sides = 2, left -= width;

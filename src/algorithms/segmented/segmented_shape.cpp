@@ -342,8 +342,8 @@ std::optional<Block> make_block(const Problem& p, const Capabilities& device, un
 std::optional<Block> row_block(const Problem& problem, const Capabilities& device,
                                std::uint64_t length) {
   // The work-group's capacity in records should be little more than the length. The number of
-  // records of a work-item is odd, so that neighbours use different banks of local memory.
-  // Work-groups of 1024 have too few registers for more than block_items.
+  // records of a work-item is odd, so that neighbours use different banks of local memory. In
+  // work-groups of 1024, a work-item has registers for at most block_items records.
   constexpr unsigned least_items = 9, most_items = 27;
   const unsigned largest = std::bit_floor(std::min(device.max_work_group, 1024u));
   for (unsigned work_group = std::max(device.sub_group_size, 32u); work_group <= largest;
