@@ -14,6 +14,15 @@ PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; po
 // POSITION returns the position, which identifies the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
+// 1: no more rounds of exchanges than the largest bin needs. An exchange of 64-bit items takes
+// several instructions; for 32-bit items the rounds that are saved do not pay for the counts.
+#define COUNTS_ROUNDS (SORT_BITS == 64)
+#if COUNTS_ROUNDS
+#define ROUNDS(over) ((over)&2 ? BIN_MOST : (over)&1 ? 6u : 4u)
+#else
+#define ROUNDS(over) BIN_MOST
+#endif
+
 // bin_sort_bytes() in bin_sort.hpp computes its size.
 typedef struct {
   u32 bins[BIN_WORDS];
@@ -21,6 +30,7 @@ typedef struct {
   index_t scratch[SCAN_WORDS(WG)];
   u32 differ[2];  // bits in which items differ: the lower word, then the upper word
   u32 crowded;    // bit 0: a bin is crowded; bit 1: and not sorted; bit 2: and too large to sort
+  u32 over;       // COUNTS_ROUNDS, bit 0: a bin has more than 4 items; bit 1: more than 6
   u32 count;      // the number of items
   u32 listed;     // the number of crowded bins, if one is not sorted
 } bin_sort_t;
@@ -136,7 +146,7 @@ INLINE void clear_bins(LOCAL bin_sort_t* mine) {
   zero.x = zero.y = zero.z = zero.w = 0;
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) quads[q * WG + local_id()] = zero;
-  if (local_id() == 0) mine->crowded = 0;
+  if (local_id() == 0) mine->crowded = mine->over = 0;
   barrier_local();
 }
 
@@ -148,7 +158,7 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   const u32 t = local_id();
   uint4 quad[BIN_QUADS];
-  u32 of_all = 0, too_many = 0;
+  u32 of_all = 0, too_many = 0, over = 0;
   UNROLL
   for (u32 q = 0; q < BIN_QUADS; ++q) {
 #if BY_PLACE
@@ -159,7 +169,11 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
 #endif
     of_all += quad[q].x + quad[q].y + quad[q].z + quad[q].w;
     too_many |= ANY_TOO_MANY(quad[q]);
+#if COUNTS_ROUNDS
+    over |= (ANY_OVER(quad[q], 4u) ? 1u : 0u) | (ANY_OVER(quad[q], 6u) ? 2u : 0u);
+#endif
   }
+  if (over != 0) local_or(&mine->over, over);
   if (too_many && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
@@ -189,9 +203,10 @@ INLINE void sort_scattered(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item,
   // boundary to the previous work-item, for bins that extend over it.
   if (!alike) {
     LOCAL sort_t* own = mine->items + t * ITEMS;
-    SORT_NEIGHBOURS(item, own)
+    const u32 has_items = t * ITEMS < mine->count ? 1 : 0;
+    if (has_items) SORT_NEIGHBOURS(item, own, ROUNDS(mine->over))
     barrier_local();
-    if (t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
+    if (has_items && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 #if !PACKED_RANKS && !COMPOSITE
     if (mine->crowded) settle_crowded(mine, sg, rows);
 #endif

@@ -13,7 +13,7 @@ inline std::uint64_t bin_sort_bytes(const Problem& problem, const Capabilities& 
                                     std::uint64_t work_group, unsigned items, unsigned sort_bits,
                                     unsigned bin_share = 16) {
   return std::max(bin_share / 2 * work_group * 4, kernels::rank_bytes(device, work_group, 256)) +
-         work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 24;
+         work_group * items * sort_bits / 8 + kernels::scan_bytes(problem, device, work_group) + 28;
 }
 
 // What bins.cl and bin_sort.cl are specialised for.

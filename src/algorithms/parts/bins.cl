@@ -38,10 +38,12 @@ typedef u32 sort_t;
 // A word counts two bins: bin b in its lower 16 bits, and bin b + BINS / 2 in its upper 16 bits. So
 // one scan of the words scans both. The radix passes store their ranks in the same memory.
 #define BIN_WORDS (BINS / 2 > SUB_GROUPS * RANK_WORDS ? BINS / 2 : SUB_GROUPS * RANK_WORDS)
-// Sets the top bit of each 16-bit half of `two` that is greater than BIN_MOST.
-#define TOO_MANY(two) ((two) + 0x10001u * (0x7fffu - BIN_MOST))
-#define ANY_TOO_MANY(quad) \
-  (((TOO_MANY(quad.x) | TOO_MANY(quad.y) | TOO_MANY(quad.z) | TOO_MANY(quad.w)) & 0x80008000u) != 0)
+// Sets the top bit of each 16-bit half of `two` that is greater than `most`.
+#define OVER(two, most) ((two) + 0x10001u * (0x7fffu - (most)))
+#define ANY_OVER(quad, most)                                                              \
+  (((OVER(quad.x, most) | OVER(quad.y, most) | OVER(quad.z, most) | OVER(quad.w, most)) & \
+    0x80008000u) != 0)
+#define ANY_TOO_MANY(quad) ANY_OVER(quad, BIN_MOST)
 // START_BINS replaces each count by the position where its bin begins. The first bin begins at
 // `at_bin`.
 #define START_BIN(two)      \
@@ -59,13 +61,13 @@ typedef u32 sort_t;
     b = max(x, y);             \
   }
 
-// Sorts the work-item's ITEMS neighbouring items by rounds of odd-even exchanges. BIN_MOST rounds
-// suffice: items only move within their bins, which have at most BIN_MOST items.
-#define SORT_NEIGHBOURS(item, own)                                           \
+// Sorts the work-item's ITEMS neighbouring items by rounds of odd-even exchanges. Items only move
+// within their bins, so as many rounds suffice as the largest bin has items: at most BIN_MOST.
+#define SORT_NEIGHBOURS(item, own, rounds)                                   \
   {                                                                          \
     UNROLL                                                                   \
     for (u32 i = 0; i < ITEMS; ++i) item[i] = own[i];                        \
-    for (u32 round = 0; round < BIN_MOST; round += 2) {                      \
+    for (u32 round = 0; round < (rounds); round += 2) {                      \
       UNROLL                                                                 \
       for (u32 i = 0; i + 1 < ITEMS; i += 2) SORT_PAIR(item[i], item[i + 1]) \
       UNROLL                                                                 \

@@ -371,7 +371,7 @@ INLINE void sort_in_bins(LOCAL segmented_memory_t* mine, sub_group_t sg, sort_t*
   // exchanges would not sort a crowded bin, because all its items differ.
   LOCAL sort_t* own = mine->items + t * ITEMS;
   const u32 sorts = (COMPOSITE && crowded != 0) || t * ITEMS >= wanted + SIDE ? 0 : 1;
-  if (sorts) SORT_NEIGHBOURS(item, own)
+  if (sorts) SORT_NEIGHBOURS(item, own, BIN_MOST)
   barrier_local();
   if (sorts && t != 0 && own[-1] > own[0]) MERGE_BORDER(own)
 
