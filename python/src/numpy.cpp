@@ -61,13 +61,13 @@ bool Plain::overlaps(const Plain& other) const {
 nb::object Plain::empty(std::uint64_t count) const {
   auto size = static_cast<npy_intp>(count);
   auto* const type = dtype();
-  Py_INCREF(type);  // the new array owns one reference
+  Py_INCREF(reinterpret_cast<PyObject*>(type));  // the new array owns one reference
   return checked(PyArray_NewFromDescr(&PyArray_Type, type, 1, &size, nullptr, nullptr, 0, nullptr));
 }
 
 nb::object Plain::empty_like() const {
   auto* const type = dtype();
-  Py_INCREF(type);  // the new array owns one reference
+  Py_INCREF(reinterpret_cast<PyObject*>(type));  // the new array owns one reference
   return checked(PyArray_NewFromDescr(&PyArray_Type, type, PyArray_NDIM(array_),
                                       PyArray_DIMS(array_), nullptr, nullptr, 0, nullptr));
 }
