@@ -11,9 +11,9 @@
 //     --runs N           sorts that are timed, after one that is not; default 5. Five times as many
 //                        below 2^24 records.
 //     --json FILE        writes the table there, too, anew after every row
-// Each argument is a row: a list of COUNT records on every rank. KEY is u32 or u64, VALUE is none
-// or the same type as KEY, COUNT is a power of two such as 2^28, and KEYS is uniform, normal, zipf,
-// constant, sorted or reversed.
+// Each argument is a row: a list of COUNT records on every rank. KEY is u32, f32 or u64. VALUE is
+// none, or u32 or u64, with as many bytes as KEY. COUNT is a power of two such as 2^28, and KEYS is
+// uniform, normal, zipf, constant, sorted or reversed.
 //
 // Devices that are not CUDA's exchange records through host memory. Rank 0 prints medians. A sort
 // begins when all ranks are ready and ends when the last one has finished. The ratio is that of all
@@ -57,7 +57,8 @@ constexpr const char* keys_names[] = {"uniform",  "normal", "zipf",
 // What one row sorts.
 struct Sort {
   std::string name;  // as in the arguments
-  unsigned key_bytes = 4, log2 = 0;
+  sortium::KeyType key = sortium::KeyType::u32;
+  unsigned log2 = 0;
   bool has_values = false;
   Keys keys = Keys::uniform;
 
@@ -99,9 +100,9 @@ void in_parallel(std::uint64_t count, unsigned ranks, const Work& work) {
     all.emplace_back([&, t] { work(count * t / threads, count * (t + 1) / threads); });
 }
 
-// The key of record i of the whole list, which has `total` records.
+// The key of record i of the whole list, which has `total` records: an integer.
 template <class K>
-K key_of(std::uint64_t i, std::uint64_t total, Keys keys) {
+K integer_of(std::uint64_t i, std::uint64_t total, Keys keys) {
   constexpr unsigned bits = 8 * sizeof(K);
   const std::uint64_t random = hash(i);
   switch (keys) {
@@ -124,6 +125,15 @@ K key_of(std::uint64_t i, std::uint64_t total, Keys keys) {
       return static_cast<K>((total - 1 - i) * std::max<std::uint64_t>(~K{0} / total, 1));
   }
   return 0;
+}
+
+// The same for any type. Floats are between 0 and 1; Zipf's law covers 40 powers of two.
+template <class K>
+K key_of(std::uint64_t i, std::uint64_t total, Keys keys) {
+  if constexpr (std::is_integral_v<K>)
+    return integer_of<K>(i, total, keys);
+  else
+    return static_cast<K>(static_cast<double>(integer_of<std::uint64_t>(i, total, keys)) * 0x1p-64);
 }
 
 struct Row {
@@ -250,36 +260,39 @@ class Rank {
     for (const auto& sort : settings_.sorts) {
       const auto start = Clock::now();
       Row row{.sort = sort, .ranks = communicator_.size()};
-      if (sort.key_bytes == 8)
-        measure<std::uint64_t>(row);
+      if (sort.key == sortium::KeyType::u64)
+        measure<std::uint64_t, std::uint64_t>(row);
+      else if (sort.key == sortium::KeyType::f32)
+        measure<float, std::uint32_t>(row);
       else
-        measure<std::uint32_t>(row);
+        measure<std::uint32_t, std::uint32_t>(row);
       row.all_seconds = seconds_since(start);
       if (table != nullptr) table->add(row);
     }
   }
 
  private:
-  template <class K>
+  // Keys are K, values are V.
+  template <class K, class V>
   void measure(Row& row) {
     const Sort& sort = row.sort;
     sortium::Problem problem{.key = sortium::key_type_of<K>::value, .count = sort.count()};
     if (sort.has_values) {
       problem.payload = sortium::Payload::values;
-      problem.value_bytes = sizeof(K);
+      problem.value_bytes = sizeof(V);
     }
     std::optional<Records> records;
     row.skipped = unless_memory_lacks([&] {
       records.emplace(*device_, sort.count() * sizeof(K),
-                      sort.has_values * sort.count() * sizeof(K));
+                      sort.has_values * sort.count() * sizeof(V));
     });
     if (!row.skipped.empty()) return;
     const sortium::Operands operands = records->operands();
-    generate<K>(sort, operands);
+    generate<K, V>(sort, operands);
     const std::uint64_t sum = verdict(problem, operands.keys_in, operands.values_in).checksum;
     time_alone(problem, operands, row);
     row.skipped = time_together(problem, operands, row);
-    if (row.skipped.empty()) row.wrong = check<K>(problem, operands, sum);
+    if (row.skipped.empty()) row.wrong = check<K, V>(problem, operands, sum);
   }
 
   // Calls `work` on every rank. Returns the messages of the ranks whose memory does not suffice.
@@ -298,24 +311,25 @@ class Rank {
 
   // Writes keys, and positions as values, piece by piece: fresh pages for all of them would take
   // longer than the numbers.
-  template <class K>
+  template <class K, class V>
   void generate(const Sort& sort, const sortium::Operands& operands) {
     const std::uint64_t piece = std::min<std::uint64_t>(sort.count(), 1 << 25);
     const std::uint64_t first = communicator_.rank() * sort.count();
     const std::uint64_t total = communicator_.size() * sort.count();
     numbers_.resize(piece * sizeof(std::uint64_t));
-    auto* const numbers = reinterpret_cast<K*>(numbers_.data());
     const auto write = [&](const Memory& to, const auto& number) {
+      using T = decltype(number(0));
+      auto* const numbers = reinterpret_cast<T*>(numbers_.data());
       for (std::uint64_t begin = 0; begin < sort.count(); begin += piece) {
         in_parallel(piece, communicator_.size(), [&](std::uint64_t from, std::uint64_t end) {
           for (std::uint64_t i = from; i < end; ++i) numbers[i] = number(first + begin + i);
         });
-        queue_->write(to.slice(begin * sizeof(K), piece * sizeof(K)), numbers, piece * sizeof(K));
+        queue_->write(to.slice(begin * sizeof(T), piece * sizeof(T)), numbers, piece * sizeof(T));
       }
     };
     write(operands.keys_in, [&](std::uint64_t i) { return key_of<K>(i, total, sort.keys); });
     if (sort.has_values)
-      write(operands.values_in, [](std::uint64_t i) { return static_cast<K>(i); });
+      write(operands.values_in, [](std::uint64_t i) { return static_cast<V>(i); });
   }
 
   void time_alone(const sortium::Problem& problem, sortium::Operands operands, Row& row) {
@@ -365,26 +379,31 @@ class Rank {
   }
 
   // Compares neighbours, and the checksum of all records with that of the input.
-  template <class K>
+  template <class K, class V>
   std::string check(const sortium::Problem& problem, const sortium::Operands& operands,
                     std::uint64_t input_sum) {
     const auto found = verdict(problem, operands.keys_out, operands.values_out);
     // The last record of each rank must not come after the first of the next rank.
-    const std::uint64_t last = (problem.count - 1) * sizeof(K);
-    std::array<K, 4> ends{};
-    queue_->read(&ends[0], operands.keys_out.slice(0, sizeof(K)), sizeof(K));
-    queue_->read(&ends[2], operands.keys_out.slice(last, sizeof(K)), sizeof(K));
-    if (operands.values_out) {
-      queue_->read(&ends[1], operands.values_out.slice(0, sizeof(K)), sizeof(K));
-      queue_->read(&ends[3], operands.values_out.slice(last, sizeof(K)), sizeof(K));
-    }
-    const auto bytes = communicator_.all_gather(std::as_bytes(std::span(ends)));
-    std::vector<K> all(bytes.size() / sizeof(K));
+    struct Ends {
+      K first, last;
+      V first_value, last_value;
+    };
+    Ends ends{};
+    const std::uint64_t last = problem.count - 1;
+    const auto read = [&](const Memory& from, auto* first_to, auto* last_to) {
+      queue_->read(first_to, from.slice(0, sizeof *first_to), sizeof *first_to);
+      queue_->read(last_to, from.slice(last * sizeof *last_to, sizeof *last_to), sizeof *last_to);
+    };
+    read(operands.keys_out, &ends.first, &ends.last);
+    if (operands.values_out) read(operands.values_out, &ends.first_value, &ends.last_value);
+    const auto bytes = communicator_.all_gather(std::as_bytes(std::span(&ends, 1)));
+    std::vector<Ends> all(bytes.size() / sizeof(Ends));
     std::memcpy(all.data(), bytes.data(), bytes.size());
     std::uint64_t unsorted = found.unsorted;
-    for (std::size_t r = 4; r < all.size(); r += 4)
-      if (all[r] < all[r - 2] ||
-          (operands.values_out && all[r] == all[r - 2] && all[r + 1] <= all[r - 1]))
+    for (std::size_t r = 1; r < all.size(); ++r)
+      if (all[r].first < all[r - 1].last ||
+          (operands.values_out && all[r].first == all[r - 1].last &&
+           all[r].first_value <= all[r - 1].last_value))
         ++unsorted;
     std::array<std::uint64_t, 2> sums{unsorted, found.checksum - input_sum};
     communicator_.all_reduce(sums, Reduction::sum);
@@ -483,16 +502,19 @@ Sort parse_sort(const std::string& text) {
                     text));
   };
   if (parts.size() != 4 || !parts[2].starts_with("2^")) wrong();
-  Sort sort{.name = text, .key_bytes = parts[0] == "u64" ? 8u : 4u};
+  Sort sort{.name = text};
   const auto keys = std::ranges::find(keys_names, parts[3]);
   const auto exponent = parts[2].substr(2);
   const auto [end, error] =
       std::from_chars(exponent.data(), exponent.data() + exponent.size(), sort.log2);
   const bool is_number = error == std::errc() && end == exponent.data() + exponent.size();
-  sort.has_values = parts[1] == parts[0];
-  if ((parts[0] != "u32" && parts[0] != "u64") || (!sort.has_values && parts[1] != "none") ||
-      keys == std::end(keys_names) || !is_number || sort.log2 > 40)
+  constexpr std::string_view types[] = {"u32", "f32", "u64"};
+  if (std::ranges::find(types, parts[0]) == std::end(types) || keys == std::end(keys_names) ||
+      !is_number || sort.log2 > 40)
     wrong();
+  sort.key = sortium::parse_key_type(parts[0]);
+  sort.has_values = parts[1] == (parts[0] == "u64" ? "u64" : "u32");
+  if (!sort.has_values && parts[1] != "none") wrong();
   sort.keys = static_cast<Keys>(keys - std::begin(keys_names));
   return sort;
 }
