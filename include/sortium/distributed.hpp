@@ -218,7 +218,7 @@ struct DeviceOptions {
   Method method{};  // of each rank's own sorts; stable, not partial
   // The number of slices that a rank's part is divided into, by keys: one slice is sorted while the
   // next one arrives. All ranks must pass the same number, up to 64. 0 lets the library choose: up
-  // to 16 if max_bytes is not 0; else one for each 512 MiB of a rank, up to 4 (12 if keys have 64
+  // to 16 if max_bytes is not 0; else one for each 512 MiB of a rank, up to 4 (7 if keys have 64
   // bits), if Communicator::exchanges_beside_kernels(); else one. Short lists are not divided at
   // all (DeviceSorter).
   unsigned slices = 0;
