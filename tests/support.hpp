@@ -90,4 +90,10 @@ inline std::uint64_t run_seed() {
   return seed;
 }
 
+// True for every second number, by the seed. Usual runs of long tests have these cases, and those
+// with SORTIUM_TEST_FULL all.
+inline bool is_drawn(std::uint64_t number) {
+  return is_set("SORTIUM_TEST_FULL") || (number + run_seed()) % 2 == 0;
+}
+
 }  // namespace sortium::test

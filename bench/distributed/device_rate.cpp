@@ -12,7 +12,7 @@
 //                        below 2^24 records.
 //     --json FILE        writes the table there, too, anew after every row
 // Each argument is a row: a list of COUNT records on every rank. KEY is u32, f32 or u64. VALUE is
-// none, or u32 or u64, with as many bytes as KEY. COUNT is a power of two such as 2^28, and KEYS is
+// none, or u32 (u64 if KEY is u64). COUNT is a power of two such as 2^28, and KEYS is
 // uniform, normal, zipf, constant, sorted or reversed.
 //
 // Devices that are not CUDA's exchange records through host memory. Rank 0 prints medians. A sort

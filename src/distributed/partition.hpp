@@ -114,64 +114,6 @@ inline std::vector<std::uint64_t> begins_of(std::span<const std::uint64_t> count
   return begins;
 }
 
-// A rank's records, divided into buckets in separate memory.
-template <class Reader>
-class Partition {
- public:
-  using Key = typename Reader::Key;
-
-  Partition(const Reader& reader, Columns columns, std::uint64_t count)
-      : reader_(reader), columns_(std::move(columns)), count_(count) {}
-
-  // Appends this rank's samples of stage 1.
-  void sample(std::uint64_t total, std::uint64_t samples, Random& random,
-              std::vector<Key>& out) const {
-    const std::uint64_t mine = samples_of(count_, total, samples, random);
-    for (std::uint64_t s = 0; s < mine; ++s)
-      out.push_back(reader_(columns_, mine == count_ ? s : stratum(s, mine, count_, random)));
-  }
-
-  // Divides the records into buckets by `boundaries`. Allocates memory for a copy of the records,
-  // and 1 to 4 bytes for each record.
-  void divide(const std::vector<Key>& boundaries);
-  // Returns this rank's number of records in each bucket.
-  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
-
-  // Returns the order bits of the keys of all records in these buckets. `buckets` must ascend.
-  [[nodiscard]] std::vector<Key> keys_of(const std::vector<std::uint64_t>& buckets) const;
-
-  // Divides the buckets that contain borders. left[b] is how many records of this rank that tie
-  // with border b lie left of it (0 if there are no ties). Returns, for each border, how many of
-  // this rank's records lie left of it.
-  std::vector<std::uint64_t> divide_at(const std::vector<Border<Key>>& borders,
-                                       const std::vector<std::uint64_t>& left);
-
-  // The divided columns.
-  [[nodiscard]] std::vector<Bytes>& divided() { return divided_; }
-
- private:
-  template <class Id>
-  void classify(const std::vector<Key>& boundaries, std::uint64_t begin, std::uint64_t end,
-                Id* ids) const;
-  void set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const;
-  template <class Id>
-  void number_pieces(std::span<const Border<Key>> borders, std::span<const std::uint64_t> left,
-                     std::uint64_t begin, std::span<Id> ids) const;
-  std::vector<std::uint64_t> divide_bucket(std::span<const Border<Key>> borders,
-                                           std::span<const std::uint64_t> left);
-  [[nodiscard]] Columns divided_columns() const {
-    Columns columns = columns_;
-    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].data = divided_[c].data();
-    return columns;
-  }
-
-  const Reader& reader_;
-  Columns columns_;
-  std::uint64_t count_;
-  std::vector<std::uint64_t> counts_, begins_;
-  std::vector<Bytes> divided_;
-};
-
 // Up to this many boundaries, comparing with all of them is faster than a binary search, whose
 // branches mispredict.
 inline constexpr std::size_t few_boundaries = 8;
@@ -193,17 +135,112 @@ template <class Key>
   return bucket;
 }
 
-// Writes the bucket number of each record from `begin` to `end`.
+// A reader behind an interface, so that Partition is compiled once for each type of order key and
+// not once for each reader.
+template <class K>
+class Keys {
+ public:
+  using Key = K;
+  virtual ~Keys() = default;
+  // Returns the order key of record i.
+  [[nodiscard]] virtual Key of(const Columns& columns, std::uint64_t i) const = 0;
+  // Writes the bucket number of each record from `begin` to `end`.
+  virtual void classify(const Columns& columns, const std::vector<Key>& boundaries,
+                        std::uint64_t begin, std::uint64_t end, std::uint8_t* ids) const = 0;
+  virtual void classify(const Columns& columns, const std::vector<Key>& boundaries,
+                        std::uint64_t begin, std::uint64_t end, std::uint16_t* ids) const = 0;
+  virtual void classify(const Columns& columns, const std::vector<Key>& boundaries,
+                        std::uint64_t begin, std::uint64_t end, std::uint32_t* ids) const = 0;
+};
+
 template <class Reader>
-template <class Id>
-void Partition<Reader>::classify(const std::vector<Key>& boundaries, std::uint64_t begin,
-                                 std::uint64_t end, Id* ids) const {
-  if constexpr (sizeof(Id) == 1 && Reader::counts_boundaries)
-    if (boundaries.size() <= few_boundaries)
-      return reader_.count_boundaries(columns_, begin, end, boundaries, ids);
-  for (std::uint64_t i = begin; i < end; ++i)
-    ids[i - begin] = static_cast<Id>(bucket_of(reader_(columns_, i), boundaries));
-}
+class KeysOf final : public Keys<typename Reader::Key> {
+ public:
+  using Key = typename Reader::Key;
+
+  explicit KeysOf(const Reader& reader) : reader_(reader) {}
+  [[nodiscard]] Key of(const Columns& columns, std::uint64_t i) const override {
+    return reader_(columns, i);
+  }
+  void classify(const Columns& columns, const std::vector<Key>& boundaries, std::uint64_t begin,
+                std::uint64_t end, std::uint8_t* ids) const override {
+    if constexpr (Reader::counts_boundaries)
+      if (boundaries.size() <= few_boundaries)
+        return reader_.count_boundaries(columns, begin, end, boundaries, ids);
+    write_buckets(columns, boundaries, begin, end, ids);
+  }
+  void classify(const Columns& columns, const std::vector<Key>& boundaries, std::uint64_t begin,
+                std::uint64_t end, std::uint16_t* ids) const override {
+    write_buckets(columns, boundaries, begin, end, ids);
+  }
+  void classify(const Columns& columns, const std::vector<Key>& boundaries, std::uint64_t begin,
+                std::uint64_t end, std::uint32_t* ids) const override {
+    write_buckets(columns, boundaries, begin, end, ids);
+  }
+
+ private:
+  template <class Id>
+  void write_buckets(const Columns& columns, const std::vector<Key>& boundaries,
+                     std::uint64_t begin, std::uint64_t end, Id* ids) const {
+    for (std::uint64_t i = begin; i < end; ++i)
+      ids[i - begin] = static_cast<Id>(bucket_of(reader_(columns, i), boundaries));
+  }
+
+  const Reader& reader_;
+};
+
+// A rank's records, divided into buckets in separate memory.
+template <class Key>
+class Partition {
+ public:
+  Partition(const Keys<Key>& keys, Columns columns, std::uint64_t count)
+      : keys_(keys), columns_(std::move(columns)), count_(count) {}
+
+  // Appends this rank's samples of stage 1.
+  void sample(std::uint64_t total, std::uint64_t samples, Random& random,
+              std::vector<Key>& out) const {
+    const std::uint64_t mine = samples_of(count_, total, samples, random);
+    for (std::uint64_t s = 0; s < mine; ++s)
+      out.push_back(keys_.of(columns_, mine == count_ ? s : stratum(s, mine, count_, random)));
+  }
+
+  // Divides the records into buckets by `boundaries`. Allocates memory for a copy of the records,
+  // and 1 to 4 bytes for each record.
+  void divide(const std::vector<Key>& boundaries);
+  // Returns this rank's number of records in each bucket.
+  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
+
+  // Returns the order bits of the keys of all records in these buckets. `buckets` must ascend.
+  [[nodiscard]] std::vector<Key> keys_of(const std::vector<std::uint64_t>& buckets) const;
+
+  // Divides the buckets that contain borders. left[b] is how many records of this rank that tie
+  // with border b lie left of it (0 if there are no ties). Returns, for each border, how many of
+  // this rank's records lie left of it.
+  std::vector<std::uint64_t> divide_at(const std::vector<Border<Key>>& borders,
+                                       const std::vector<std::uint64_t>& left);
+
+  // The divided columns.
+  [[nodiscard]] std::vector<Bytes>& divided() { return divided_; }
+
+ private:
+  void set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const;
+  template <class Id>
+  void number_pieces(std::span<const Border<Key>> borders, std::span<const std::uint64_t> left,
+                     std::uint64_t begin, std::span<Id> ids) const;
+  std::vector<std::uint64_t> divide_bucket(std::span<const Border<Key>> borders,
+                                           std::span<const std::uint64_t> left);
+  [[nodiscard]] Columns divided_columns() const {
+    Columns columns = columns_;
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c].data = divided_[c].data();
+    return columns;
+  }
+
+  const Keys<Key>& keys_;
+  Columns columns_;
+  std::uint64_t count_;
+  std::vector<std::uint64_t> counts_, begins_;
+  std::vector<Bytes> divided_;
+};
 
 // Adds the numbers of a block's records in each bucket to `counts`.
 template <class Id>
@@ -225,8 +262,8 @@ inline std::uint64_t chunk_records(std::uint64_t buckets) {
   return (wanted + block_records - 1) / block_records * block_records;
 }
 
-template <class Reader>
-void Partition<Reader>::divide(const std::vector<Key>& boundaries) {
+template <class Key>
+void Partition<Key>::divide(const std::vector<Key>& boundaries) {
   for (const auto& column : columns_) divided_.emplace_back(count_ * column.bytes);
   counts_.assign(boundaries.size() + 1, 0);
   const std::uint64_t length = chunk_records(counts_.size());
@@ -241,7 +278,7 @@ void Partition<Reader>::divide(const std::vector<Key>& boundaries) {
       const std::uint64_t chunk_end = std::min((c + 1) * length, count_);
       for (std::uint64_t begin = c * length; begin < chunk_end; begin += block_records) {
         const std::uint64_t end = std::min(begin + block_records, chunk_end);
-        classify(boundaries, begin, end, id + begin);
+        keys_.classify(columns_, boundaries, begin, end, id + begin);
         count_ids(id + begin, end - begin, chunks[c]);
       }
     });
@@ -262,8 +299,8 @@ void Partition<Reader>::divide(const std::vector<Key>& boundaries) {
 
 // Replaces each chunk's counts by where its records begin in each bucket. Appends one number, which
 // scatter() expects.
-template <class Reader>
-void Partition<Reader>::set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const {
+template <class Key>
+void Partition<Key>::set_begins(std::vector<std::vector<std::uint64_t>>& chunks) const {
   auto next = begins_;
   for (auto& chunk : chunks) {
     for (std::size_t b = 0; b < chunk.size(); ++b) {
@@ -274,27 +311,27 @@ void Partition<Reader>::set_begins(std::vector<std::vector<std::uint64_t>>& chun
   }
 }
 
-template <class Reader>
-auto Partition<Reader>::keys_of(const std::vector<std::uint64_t>& buckets) const
-    -> std::vector<Key> {
+template <class Key>
+auto Partition<Key>::keys_of(const std::vector<std::uint64_t>& buckets) const -> std::vector<Key> {
   const Columns columns = divided_columns();
   std::vector<Key> keys;
   for (const auto b : buckets)
-    for (std::uint64_t i = begins_[b]; i < begins_[b + 1]; ++i) keys.push_back(reader_(columns, i));
+    for (std::uint64_t i = begins_[b]; i < begins_[b + 1]; ++i)
+      keys.push_back(keys_.of(columns, i));
   return keys;
 }
 
 // Writes, for each record of a bucket, how many borders inside the bucket lie left of the record.
-template <class Reader>
+template <class Key>
 template <class Id>
-void Partition<Reader>::number_pieces(std::span<const Border<Key>> borders,
-                                      std::span<const std::uint64_t> left, std::uint64_t begin,
-                                      std::span<Id> ids) const {
+void Partition<Key>::number_pieces(std::span<const Border<Key>> borders,
+                                   std::span<const std::uint64_t> left, std::uint64_t begin,
+                                   std::span<Id> ids) const {
   const Columns columns = divided_columns();
   std::vector<std::uint64_t> seen(
       borders.size());  // number of ties seen so far, counted at the first border of a value
   for (std::uint64_t i = 0; i < ids.size(); ++i) {
-    const Key key = reader_(columns, begin + i);
+    const Key key = keys_.of(columns, begin + i);
     auto piece = static_cast<std::uint64_t>(
         std::partition_point(borders.begin(), borders.end(),
                              [&](const auto& b) { return b.value < key; }) -
@@ -309,9 +346,9 @@ void Partition<Reader>::number_pieces(std::span<const Border<Key>> borders,
 
 // Divides one bucket at the borders inside it. Returns, for each of them, how many of the bucket's
 // records lie left of it.
-template <class Reader>
-std::vector<std::uint64_t> Partition<Reader>::divide_bucket(std::span<const Border<Key>> borders,
-                                                            std::span<const std::uint64_t> left) {
+template <class Key>
+std::vector<std::uint64_t> Partition<Key>::divide_bucket(std::span<const Border<Key>> borders,
+                                                         std::span<const std::uint64_t> left) {
   const std::uint64_t begin = begins_[borders[0].bucket];
   const std::uint64_t count = begins_[borders[0].bucket + 1] - begin;
   std::vector<std::uint64_t> pieces(borders.size() + 1);
@@ -333,9 +370,9 @@ std::vector<std::uint64_t> Partition<Reader>::divide_bucket(std::span<const Bord
   return pieces;
 }
 
-template <class Reader>
-std::vector<std::uint64_t> Partition<Reader>::divide_at(const std::vector<Border<Key>>& borders,
-                                                        const std::vector<std::uint64_t>& left) {
+template <class Key>
+std::vector<std::uint64_t> Partition<Key>::divide_at(const std::vector<Border<Key>>& borders,
+                                                     const std::vector<std::uint64_t>& left) {
   using Place = typename Border<Key>::Place;
   std::vector<std::uint64_t> cuts;
   for (std::size_t b = 0; b < borders.size();) {

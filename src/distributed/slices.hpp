@@ -15,8 +15,8 @@ inline constexpr std::uint64_t least_slice_records = std::uint64_t{1} << 18;
 inline constexpr std::uint64_t most_chosen_slices = 16;
 // The default number of slices if exchanges and sorts overlap. The first exchange and the last sort
 // overlap with nothing. Two H200s with 4, 7 and 12 slices of 2^30 u64 keys on each: uniform 34.6,
-// 34.7 and 37.1 ms, normal 44.4, 39.1 and 38.4 ms. Two ranks with up to seven slices have at most
-// 15 boundaries, and the partition by so few is faster. Two H100s with 12 slices instead of 4 took
+// 34.7 and 37.1 ms, normal 44.4, 39.1 and 38.4 ms. Two ranks with seven slices have at most 14
+// boundaries, and the partition by up to 15 is faster. Two H100s with 12 slices instead of 4 took
 // 0.95 of the time for u32 pairs if they were Zipf's, and 1.04 if they were uniform. 2^28 uniform
 // u32 keys on each lose with four slices.
 inline constexpr std::uint64_t least_overlapped_bytes = std::uint64_t{1} << 29;

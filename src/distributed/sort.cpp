@@ -56,19 +56,17 @@ void sort_keys(std::vector<OrderKey<words>>& keys, const sortium::Options& optio
 }
 
 // One call on one rank.
-template <class Reader>
+template <class Key>
 class RankSort {
  public:
-  using Key = typename Reader::Key;
-
-  RankSort(Communicator& communicator, const Reader& reader, const Job& job, const Extent& extent,
+  RankSort(Communicator& communicator, const Keys<Key>& keys, const Job& job, const Extent& extent,
            const Options& options)
       : communicator_(communicator),
         job_(job),
         extent_(extent),
         options_(options),
         borders_(extent.targets(options.balance), extent.total),
-        partition_(reader, job.columns, job.count),
+        partition_(keys, job.columns, job.count),
         random_(communicator.rank()) {}
 
   Report run() {
@@ -148,7 +146,7 @@ class RankSort {
   const Extent& extent_;
   const Options& options_;
   Borders<Key> borders_;
-  Partition<Reader> partition_;
+  Partition<Key> partition_;
   Random random_;
   std::vector<Bytes> received_;
   Report report_;
@@ -343,7 +341,8 @@ Report sort_job(Communicator& communicator, Job job, const Options& options,
   Bytes positions;
   if (job.position_bytes != 0) positions = add_positions(communicator, job, extent);
   return with_reader([&](const auto& reader) {
-    return RankSort(communicator, reader, job, extent, options).run();
+    const KeysOf keys(reader);
+    return RankSort<typename decltype(keys)::Key>(communicator, keys, job, extent, options).run();
   });
 }
 

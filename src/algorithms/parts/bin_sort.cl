@@ -14,8 +14,9 @@ PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; po
 // POSITION returns the position, which identifies the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
-// 1: no more rounds of exchanges than the largest bin needs. An exchange of 64-bit items takes
-// several instructions; for 32-bit items the rounds that are saved do not pay for the counts.
+// 1: neighbours are exchanged in 4 or 6 rounds only, if no bin has more items. An exchange of
+// 64-bit items takes several instructions; with 32-bit items, the search for larger bins costs more
+// than it saves.
 #define COUNTS_ROUNDS (SORT_BITS == 64)
 #if COUNTS_ROUNDS
 #define ROUNDS(over) ((over)&2 ? BIN_MOST : (over)&1 ? 6u : 4u)
