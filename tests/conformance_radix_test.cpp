@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -171,6 +174,38 @@ TEST(LowDigits, AreLeftOut) {
     cases.resize(6);
   }
   expect_stable(std::move(cases), {"onesweep", ""});
+}
+
+// A sort by bins exchanges neighbours in as many rounds as its largest bin has items. Here each bin
+// has `alike` items, or none, and they come in reverse order.
+template <class Key>
+std::vector<Key> reversed_bins(std::size_t count, std::size_t alike) {
+  const std::size_t bins = count / alike + 1;
+  const Key distance = std::numeric_limits<Key>::max() / static_cast<Key>(bins);
+  std::vector<Key> keys(count);
+  for (std::size_t i = 0; i < count; ++i)
+    keys[i] = static_cast<Key>((bins - 1 - i / alike) * distance + alike - 1 - i % alike);
+  return keys;
+}
+
+TEST(Bins, WithReversedItemsAreSorted) {
+  if (on_host()) GTEST_SKIP() << "cpu:0 has no such bins";
+  const Options options{.device = test_device()->info().id, .algorithm = "one-group"};
+  for (const std::size_t count : {1000u, 4500u})  // 9 and 19 records of a work-item
+    for (std::size_t alike = 3; alike <= 8; ++alike) try {
+        auto keys = reversed_bins<std::uint64_t>(count, alike), expected = keys;
+        sort(std::span(keys), options);
+        std::ranges::reverse(expected);
+        EXPECT_TRUE(keys == expected) << count << " keys, " << alike << " in a bin";
+        std::vector<std::uint32_t> backwards(count);
+        std::iota(backwards.rbegin(), backwards.rend(), 0u);
+        const auto few_bits = reversed_bins<std::uint32_t>(count, alike);
+        EXPECT_TRUE(argsort(std::span(few_bits), options) == backwards)
+            << count << " positions, " << alike << " in a bin";
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::unsupported) throw;
+        GTEST_SKIP() << e.what();
+      }
 }
 
 // Short lists whose leading bits do not spread are sorted by cells, or by passes if a cell has too
