@@ -14,8 +14,8 @@ PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; po
 // POSITION returns the position, which identifies the record.
 #define POSITION(item) ((u32)(item) & ((1u << POSITION_BITS) - 1))
 
-// 1: neighbours are exchanged in 4 or 6 rounds only, if no bin has more items. An exchange of
-// 64-bit items takes several instructions; with 32-bit items, the search for larger bins costs more
+// 1: if no bin has more than 4 or 6 items, there are only 4 or 6 rounds of exchanges. This saves
+// time for 64-bit items, whose exchange takes several instructions. For 32-bit items, it costs more
 // than it saves.
 #define COUNTS_ROUNDS (SORT_BITS == 64)
 #if COUNTS_ROUNDS
