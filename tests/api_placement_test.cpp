@@ -58,7 +58,8 @@ TYPED_TEST(HostMisaligned, KeysAndValuesOfEverySize) {
 
       std::vector<std::uint64_t> numbers(count);
       std::iota(numbers.begin(), numbers.end(), 0);
-      Misaligned first(before), values(numbers);
+      Misaligned first(before);
+      Misaligned values(numbers);
       sortium::sort(first.span(), values.span(), options);
       EXPECT_TRUE(first.copy() == should);
       auto order = numbers;
@@ -72,7 +73,8 @@ TYPED_TEST(HostMisaligned, KeysAndValuesOfEverySize) {
       EXPECT_TRUE(std::ranges::equal(argsort(only_read.span(), options), order));
 
       std::vector<std::uint64_t> offsets{0, count / 3, count};
-      Misaligned parts(before), where(offsets);
+      Misaligned parts(before);
+      Misaligned where(offsets);
       sort_segments(parts.span(), where.span(), options);
       auto each = before;
       std::ranges::sort(each.begin(), each.begin() + static_cast<std::ptrdiff_t>(count / 3));
@@ -102,7 +104,7 @@ TYPED_TEST(HostMisaligned, WhatGoesWithASort) {
       sortium::nth_element(nth.span(), count / 2, options);
       EXPECT_EQ(nth.copy()[count / 2], sorted[count / 2]);
       auto distinct = sorted;
-      distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
       const auto runs = sortium::unique(in_order.span(), options);
       auto mine = in_order.copy();
       mine.resize(runs);

@@ -208,9 +208,9 @@ TEST(Bins, WithReversedItemsAreSorted) {
       }
 }
 
-// Short lists whose leading bits do not spread are sorted by cells, or by passes if a cell has too
-// many keys or if floats tie.
-TEST(ShortLists, AreSortedByCells) {
+// Short lists: 32-bit integers are partitioned or sorted by passes without look-back, 64-bit keys
+// whose leading bits do not spread are sorted by cells or by passes.
+TEST(ShortLists, OfMsd) {
   if (is_simulated())
     GTEST_SKIP() << "a simulator takes minutes for the shortest list of this kind";
   std::vector<Case> cases;
@@ -234,6 +234,32 @@ TEST(ShortLists, AreSortedByCells) {
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
   expect_stable(std::move(cases), {"msd", ""});
+}
+
+// Passes without look-back, for all kinds of keys that have them.
+TEST(ShortLists, OfOnesweep) {
+  std::vector<Case> cases;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  for (const auto key : {KeyType::f32, KeyType::u32, KeyType::i16, KeyType::f16, KeyType::u64})
+    for (const auto d : {Distribution::random, Distribution::zipf, Distribution::constant,
+                         Distribution::sorted, Distribution::digits, Distribution::classes})
+      for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+        const auto turn = cases.size();
+        Problem p{
+            .key = key, .count = small ? 700 + turn : 65'537ull << turn % 5, .payload = payload};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        p.nan = turn % 5 < 2 ? NanOrder::bits : turn % 5 < 4 ? NanOrder::last : NanOrder::first;
+        p.zeros = turn % 2 == 0 ? ZeroOrder::distinct : ZeroOrder::tied;
+        if (key == KeyType::u64) p.begin_bit = 20, p.end_bit = 45;
+        if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
+        if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
+        cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
+      }
+  if (is_simulated()) cases.resize(20);
+  auto of_more_tiles = cases;
+  expect_stable(std::move(cases), {"onesweep", "look_back=0"});
+  // More tiles than work-groups: those that run take the others' tiles.
+  expect_stable(std::move(of_more_tiles), {"onesweep", "look_back=0,items=1,work_group=256"});
 }
 
 // Zeros between narrow ranges of floats on both sides of zero, with -0.0 before +0.0: their bins
@@ -371,7 +397,9 @@ TEST(SkippedPasses, OfAnyNumber) {
                      Distribution::digits,
                      seed});
   }
-  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256"});
+  auto again = cases;
+  expect_stable(std::move(cases), {"onesweep", "items=1,work_group=256,look_back=1"});
+  expect_stable(std::move(again), {"onesweep", "items=1,work_group=256,look_back=0"});
 }
 
 // Lists that leave some rows of the work-group partly empty. The table has only a few such sizes.

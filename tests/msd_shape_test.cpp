@@ -63,14 +63,14 @@ TEST(MsdShape, WithoutACompilerParametersAreFew) {
         map_bits.insert(shape.map.bits);
         runs.insert(shape.keys.run);
         shares.insert(shape.mapped_local.shares);
-        if (shape.tiles.count != 0 && key == KeyType::u32) items.insert(shape.tiles.items);
+        if (shape.tiles.count != 0) items.insert(shape.tiles.items);
       }
   }
   EXPECT_EQ(bits, (std::set<unsigned>{8, 12, 16}));
   EXPECT_EQ(map_bits, (std::set<unsigned>{0, 12, 16}));
   EXPECT_EQ(runs, (std::set<unsigned>{1, 8}));
   EXPECT_EQ(shares, (std::set<unsigned>{1, 16}));
-  EXPECT_EQ(items, (std::set<unsigned>{1, 3, 5, 9, 17, 47}));
+  EXPECT_EQ(items, (std::set<unsigned>{1, 3, 5, 9, 17, 31, 47}));
 }
 
 TEST(MsdShape, LeadingBitsGrowWithTheList) {
@@ -147,7 +147,8 @@ TEST(MsdShape, WorkGroupsOfLocalSortsAreSmall) {
 }
 
 TEST(MsdShape, ShortListsAreCountedTileByTile) {
-  const Shape at = shape_of(pairs(2 * million)), above = shape_of(pairs(2 * million + 1));
+  const auto long_keys = [](std::uint64_t n) { return keys(n, KeyType::u64); };
+  const Shape at = shape_of(long_keys(2 * million)), above = shape_of(long_keys(2 * million + 1));
   EXPECT_EQ(at.tiles.work_group, 512u);
   EXPECT_EQ(at.tiles.count, (2 * million + at.tiles.work_group * at.tiles.items - 1) /
                                 (at.tiles.work_group * at.tiles.items));
@@ -155,18 +156,49 @@ TEST(MsdShape, ShortListsAreCountedTileByTile) {
   EXPECT_LE(at.tiles.bytes, much.local_struct);
   EXPECT_FALSE(at.samples_keys);
   EXPECT_EQ(above.tiles.count, 0u);
-  EXPECT_EQ(shape_of(pairs(2 * million), little).tiles.work_group, 256u);
-  EXPECT_EQ(shape_of(pairs(2 * million), much, "bits=9").tiles.count, 0u);   // two digits
-  EXPECT_EQ(shape_of(keys(million, KeyType::f32), little).tiles.count, 0u);  // spread orders
+  EXPECT_EQ(shape_of(long_keys(2 * million), little).tiles.work_group, 256u);
+  EXPECT_EQ(shape_of(long_keys(2 * million), much, "bits=10").tiles.count, 0u);  // two digits
+  EXPECT_EQ(shape_of(keys(million, KeyType::f32), little).tiles.count, 0u);      // spread orders
+}
+
+// Keys of up to 32 bits: the radix passes partition a list by its leading digit, or sort it.
+TEST(MsdShape, PassesPartitionShortListsOfShortKeys) {
+  const auto by_passes = [](const Problem& p, const Capabilities& c = much,
+                            std::string_view text = {}) {
+    const Shape shape = shape_of(p, c, text);
+    EXPECT_FALSE(shape.passes_partition && shape.tiles.count != 0);
+    EXPECT_EQ(shape.counts_buckets(), !shape.passes_partition && shape.tiles.count == 0);
+    return shape.passes_partition;
+  };
+  for (const auto key : {KeyType::u32, KeyType::i32}) {
+    EXPECT_TRUE(by_passes(keys(1, key)));
+    EXPECT_TRUE(by_passes(keys(2 * million, key)));
+    EXPECT_FALSE(by_passes(keys(2 * million + 1, key)));
+    EXPECT_TRUE(by_passes(pairs(2 * million, key)));
+    EXPECT_TRUE(by_passes(pairs(million, key, 8)));
+  }
+  Problem some_bits = keys(million, KeyType::u64);
+  EXPECT_FALSE(by_passes(some_bits));
+  some_bits.begin_bit = 20, some_bits.end_bit = 52;
+  EXPECT_TRUE(by_passes(some_bits));
+  EXPECT_FALSE(by_passes(keys(million, KeyType::f32)));  // do not spread by leading bits
+  EXPECT_FALSE(by_passes(pairs(million), much, "bits=10"));
+  EXPECT_FALSE(by_passes(pairs(million), little));  // keys and values take turns in local memory
+  Capabilities small = much;
+  small.compute_units = 16;
+  EXPECT_TRUE(by_passes(keys(million / 8), small));
+  EXPECT_FALSE(by_passes(keys(2 * million), small));  // more tiles than work-groups at a time
 }
 
 TEST(MsdShape, ShortListsMayBeSortedByCells) {
   const auto cells = [](const Problem& p, const Capabilities& c = much,
                         std::string_view text = {}) { return shape_of(p, c, text).tiles.cells; };
-  for (const auto key : {KeyType::u32, KeyType::f32, KeyType::i64, KeyType::f64}) {
+  for (const auto key : {KeyType::u64, KeyType::i64, KeyType::f64}) {
     EXPECT_NE(cells(keys(million, key)), 0u);
+    EXPECT_EQ(cells(keys(million / 16, key)), 0u);
     EXPECT_EQ(cells(keys(3 * million, key)), 0u);
     EXPECT_EQ(cells(keys(million, key), little), 0u);
+    EXPECT_EQ(cells(pairs(million / 2, key)), 0u);
     const Shape s = shape_of(keys(million, key));
     EXPECT_LE(s.local.bytes, much.local_struct);
     EXPECT_LE(s.tiles.bytes, much.local_struct);
@@ -174,26 +206,20 @@ TEST(MsdShape, ShortListsMayBeSortedByCells) {
     EXPECT_FALSE(s.samples_keys);
     EXPECT_EQ(s.tiles.cells % s.local.work_group, 0u);
   }
-  EXPECT_NE(cells(pairs(million / 2)), 0u);
-  EXPECT_EQ(cells(pairs(million / 16)), 0u);
-  EXPECT_NE(cells(pairs(million / 2, KeyType::f32, 8)), 0u);
-  // An item of 64 bits has no room for a key of 64 bits and a position.
-  EXPECT_EQ(cells(pairs(million / 2, KeyType::u64)), 0u);
-  EXPECT_EQ(cells(pairs(million / 2, KeyType::f64)), 0u);
-  EXPECT_EQ(cells(pairs(2 * million)), 0u);  // buckets for work-groups of 512
-  Problem some_bits = keys(million);
-  some_bits.end_bit = 28;
+  EXPECT_EQ(cells(keys(million)), 0u);
+  Problem some_bits = keys(million, KeyType::u64);
+  some_bits.end_bit = 60;
   EXPECT_EQ(cells(some_bits), 0u);
   // Parameters ask for spread orders.
-  EXPECT_EQ(cells(keys(million, KeyType::f32), much, "sample=1"), 0u);
-  EXPECT_EQ(cells(keys(million, KeyType::f32), much, "bits=8"), 0u);
+  EXPECT_EQ(cells(keys(million, KeyType::f64), much, "sample=1"), 0u);
+  EXPECT_EQ(cells(keys(million, KeyType::f64), much, "bits=8"), 0u);
   Capabilities no_compiler = much;
   no_compiler.compiles = false;
-  EXPECT_EQ(cells(keys(million), no_compiler), 0u);
+  EXPECT_EQ(cells(keys(million, KeyType::u64), no_compiler), 0u);
 }
 
 TEST(MsdShape, OneTileForOneRecord) {
-  const Shape s = shape_of(pairs(1));
+  const Shape s = shape_of(keys(1, KeyType::u64));
   EXPECT_EQ(s.tiles.count, 1u);
   EXPECT_EQ(s.tiles.items, 1u);
 }

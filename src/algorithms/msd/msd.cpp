@@ -52,13 +52,14 @@ struct Cleared {
 };
 
 RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
-  const bool partitions = shape.keys.items == 0 && shape.tiles.count == 0;
+  const bool partitions = shape.keys.items == 0 && shape.counts_buckets();
   return {.algorithm = "msd",
           .segments = partitions ? std::uint64_t{1} << digit_bits : 0,
           .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
           .equalizer = shape.equalized_keys.items == 0 ? shape.equalizer : Equalizer{},
           .spread_bits = shape.spread_bits,
           .stretches = shape.stretch.possible,
+          .tries_leading = shape.passes_partition,
           .skewed = true,
           .lists = shape.lists_overfull(),
           .tells_few_digits = shape.samples_keys,
@@ -71,7 +72,7 @@ class MsdSorter final : public Sorter {
       : problem_(problem),
         shape_(make_shape(problem, device, given)),
         passes_(problem, device, given, pass_options(problem, shape_), scratch_) {
-    if (shape_.tiles.count == 0) {
+    if (shape_.counts_buckets()) {
       count_shape_ = make_count_shape(problem, device, shape_, passes_.tells_few_digits());
       samples_ = scratch_.add(std::uint64_t{count_shape_.sampled} * info(problem.key).bytes);
     }
@@ -81,7 +82,7 @@ class MsdSorter final : public Sorter {
     if (shape_.tiles.cells != 0) {
       edges_ =
           scratch_.add(shape_.tiles.count * (counts_floats() ? 4 : 2) * info(problem.key).bytes);
-      cell_tables_ = scratch_.add(shape_.cell_table_bytes(problem));
+      cell_tables_ = scratch_.add(shape_.cell_table_bytes());
     }
     const std::uint64_t table =
         shape_.spread_bits != 0 ? std::uint64_t{4} << shape_.spread_bits : 0;
@@ -112,7 +113,9 @@ class MsdSorter final : public Sorter {
   void build(Device& device, const Capabilities& capabilities) override {
     // Build concurrently: the first use of a module waits for it.
     auto passes = kernels::concurrently([&] { passes_.build(device, capabilities); });
-    auto count = kernels::concurrently([&] { build_count(device, capabilities); });
+    auto count = kernels::concurrently([&] {
+      if (!shape_.passes_partition) build_count(device, capabilities);
+    });
     auto partition = kernels::concurrently([&] {
       if (shape_.keys.items != 0) build_partition(device, capabilities);
     });
@@ -124,6 +127,12 @@ class MsdSorter final : public Sorter {
 
   void enqueue(Queue& queue, const Operands& o) override {
     passes_.start(queue, o);
+    if (shape_.passes_partition) {
+      passes_.clear(queue, o);
+      passes_.sort_or_partition(queue, o, bucket_bit(), capacity(), starts_.in(o), skewed_.in(o));
+      sort_buckets(queue, o);
+      return;
+    }
     if (shape_.tiles.count != 0) {
       count_tiles(queue, o);
       if (counts_floats())
@@ -145,7 +154,7 @@ class MsdSorter final : public Sorter {
     using namespace kernels::embedded;
     if (shape_.tiles.count != 0) {
       count_module_ = kernels::build(device, capabilities,
-                                     {columns_cl, msd_rows_cl, msd_cells_cl, msd_tiles_cl},
+                                     {columns_cl, tile_rows_cl, msd_cells_cl, msd_tiles_cl},
                                      shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ =
@@ -192,8 +201,7 @@ class MsdSorter final : public Sorter {
                                          msd_local_cl};
     if (equalizes) sources.insert(sources.end(), {equalize_cl, msd_local_equalized_cl});
     const bool cells = shape_.tiles.cells != 0;
-    if (cells)
-      sources.insert(sources.end(), {columns_cl, msd_rows_cl, msd_cells_cl, msd_cell_sort_cl});
+    if (cells) sources.insert(sources.end(), {columns_cl, msd_cells_cl, msd_cell_sort_cl});
     local_module_ =
         kernels::build(device, capabilities, sources, shape_.local.defines(problem_, shape_));
     sort_local_ = local_module_->kernel(cells ? "msd_local_or_cells" : "msd_local");
@@ -437,7 +445,6 @@ class MsdSorter final : public Sorter {
                                   {"shift", shape_.local.bin_shift},
                                   {"n", problem_.count},
                                   {"keys_from", pass.keys_in},
-                                  {"values_from", pass.make_positions ? Memory{} : pass.values_in},
                                   {"edges", edges(o)},
                                   {"parts", static_cast<std::uint32_t>(shape_.tiles.count)},
                                   {"cells", cells(o)},
@@ -556,6 +563,10 @@ class Msd final : public Algorithm {
     if (!has_much_local(device) && problem.count <= std::uint64_t{1} << 22 &&
         (problem.count > std::uint64_t{1} << 21 || problem.payload != Payload::none ||
          sortium::info(problem.key).is_float || key_bits(problem) <= 32))
+      return Rank::unsuited;
+    // Short lists of floats do not spread by leading bits, and radix passes over them are fast.
+    if (sortium::info(problem.key).is_float && sortium::info(problem.key).bytes == 4 &&
+        has_much_local(device) && problem.count <= std::uint64_t{1} << 21)
       return Rank::unsuited;
     const auto passes = digits(problem, digit_bits).size();
     const std::uint64_t record = sortium::info(problem.key).bytes +

@@ -1,7 +1,7 @@
 // msd, short lists: the last kernel before the radix passes. If leading bits spread, it sorts the
 // buckets by leading bits. If not, it sorts the list by cells (msd_cells.cl): it joins cells to
-// buckets, partitions the records by these, and sorts each bucket. columns.cl, msd_rows.cl,
-// msd_cells.cl and msd_local.cl come before this file.
+// buckets, partitions the keys by these, and sorts each bucket. columns.cl, msd_cells.cl and
+// msd_local.cl come before this file.
 //
 // Work-groups take tiles and buckets by ticket. They wait only for work-groups that have taken
 // earlier tickets, which therefore run.
@@ -13,12 +13,8 @@ PARAMETER(VERDICT_MAPPED)  // the value of *skewed if the list is sorted by cell
 typedef struct {
   u8 bucket_of_cell[CELLS];  // first, because it is copied 16 bytes at a time
   union {
-    u32 sums[ROW_TEAMS * RADIX];  // sums of each team's rows
     struct {
       ukey_t keys[TILE];
-#if VALUE_BYTES
-      value_t values[TILE];
-#endif
       u8 bucket_of_slot[TILE];
     } tile;  // sorted by bucket
     msd_local_memory_t bucket;
@@ -32,8 +28,7 @@ typedef struct {
 } cell_memory_t;
 
 // The CELL_STATE words of the work space. The last array has a word for each bucket: how many of
-// its places are reserved. With COMPOSITE it has a word for each tile instead: 1 if its row is
-// stored.
+// its places are reserved.
 #define CELL_JOIN 0u        // ticket of the chunks of cells
 #define CELL_MOVE 1u        // ticket of the tiles
 #define CELL_SORT 2u        // ticket of the buckets
@@ -111,10 +106,7 @@ INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_
 // What the sort reads and writes.
 typedef struct {
   GLOBAL const ukey_t* keys;
-  GLOBAL ukey_t *partitioned, *sorted;  // `sorted` is null if no keys are wanted
-  GLOBAL const value_t* values;         // null: values are positions
-  GLOBAL value_t *values_partitioned, *values_sorted;
-  GLOBAL u32* rows;
+  GLOBAL ukey_t *partitioned, *sorted;
   cell_tables_t tables;
 } cell_records_t;
 
@@ -129,49 +121,6 @@ typedef struct {
 #define BUCKET_OF(key) \
   ((u32)mine->bucket_of_cell[CELL_OF_PLACE(place_of_order(range, CELL_ORDER(key)))])
 
-#if COMPOSITE
-// Stores the row of `tile`, then waits until the rows of all earlier tiles are stored. Work-item
-// t < RADIX passes in `count` the number of the tile's records in bucket t.
-INLINE void exchange_rows(LOCAL cell_memory_t* mine, GLOBAL u32* rows, GLOBAL u32* stored, u32 tile,
-                          u32 count) {
-  const u32 t = local_id();
-  if (t < RADIX) ((GLOBAL u16*)rows)[tile * RADIX + t] = (u16)count;
-  barrier_all();
-  if (t == 0) store_release(&stored[tile], 1u);
-  for (u32 i = t; i < tile; i += WG)
-    while (load_acquire(&stored[i]) == 0) {
-    }
-  barrier_all();
-}
-
-// Returns how many records of bucket t are in the tiles before `tile`, for t < RADIX.
-INLINE u32 in_tiles_before(LOCAL cell_memory_t* mine, GLOBAL u32* rows, u32 tile) {
-  const u32 t = local_id(), team = t / ROW_QUADS, quad = t % ROW_QUADS;
-  u32 sum[8];
-  UNROLL
-  for (u32 d = 0; d < 8; ++d) sum[d] = 0;
-  for (u32 row = team; row < tile; row += ROW_TEAMS * ROWS_AT_ONCE) {
-    uint4 four[ROWS_AT_ONCE];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
-      four[i] = ((GLOBAL const uint4*)rows)[min(row + i * ROW_TEAMS, tile - 1) * ROW_QUADS + quad];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
-      if (row + i * ROW_TEAMS >= tile) continue;
-      ADD_QUAD(sum, four[i])
-    }
-  }
-  UNROLL
-  for (u32 d = 0; d < 8; ++d) mine->now.sums[team * RADIX + 8 * quad + d] = sum[d];
-  barrier_local();
-  u32 all = 0;
-  UNROLL
-  for (u32 q = 0; q < ROW_TEAMS; ++q) all += mine->now.sums[q * RADIX + t % RADIX];
-  barrier_local();
-  return all;
-}
-#endif
-
 // Copies the buckets of all cells to local memory.
 INLINE void copy_buckets(LOCAL cell_memory_t* mine, GLOBAL const u8* buckets) {
   const u32 t = local_id();
@@ -184,8 +133,7 @@ INLINE void copy_buckets(LOCAL cell_memory_t* mine, GLOBAL const u8* buckets) {
     if (i + t < CELLS / 16) ((LOCAL uint4*)mine->bucket_of_cell)[i + t] = quad[i / WG];
 }
 
-// Partitions the tiles for which this work-group takes a ticket. With COMPOSITE, stable. Returns
-// how many tiles these are.
+// Partitions the tiles for which this work-group takes a ticket. Returns how many tiles these are.
 INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_records_t r,
                            cell_range_t range, GLOBAL u32* state, GLOBAL u32* ticket, u64 n) {
   const u32 t = local_id(), tiles = (u32)((n + TILE - 1) / TILE);
@@ -208,13 +156,7 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
     u32 of_others;
     const u32 total = sum_digit(mine->ranks, mine->digit_sums, &of_others);
     u32 base = 0;
-#if COMPOSITE
-    const u32 own_count = t == RADIX - 1 ? 0 : total;
-    exchange_rows(mine, r.rows, state, tile, own_count);
-    base = in_tiles_before(mine, r.rows, tile);
-#else
     if (t < RADIX && total != 0) base = global_add(&state[t], total);
-#endif
     index_t all;
     const u32 in_tile = (u32)wg_scan_add(mine->scratch, RADIX, total, &all);
     place_digit(mine->ranks, mine->digit_sums, in_tile, of_others);
@@ -227,12 +169,6 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
       mine->now.tile.keys[place[i]] = key[i];
       mine->now.tile.bucket_of_slot[place[i]] = (u8)bucket[i];
     }
-#if VALUE_BYTES
-    value_t value[ITEMS];
-    load_tile_values(r.values, tile * TILE, first, count, value);
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) mine->now.tile.values[place[i]] = value[i];
-#endif
     barrier_local();
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
@@ -240,9 +176,6 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
       if (at >= count) continue;
       const u32 out = mine->to_out[mine->now.tile.bucket_of_slot[at]] + at;
       r.partitioned[out] = mine->now.tile.keys[at];
-#if VALUE_BYTES
-      r.values_partitioned[out] = mine->now.tile.values[at];
-#endif
     }
   }
 }
@@ -251,47 +184,27 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
 typedef struct {
   u32 begin;    // index of the bucket's first record
   u32 inverse;  // 2^20 * number of bins / number of records
-  u32 step;     // 2^16 / number of records
-  u32 width;    // places from one order to the next, rounded down
 } cell_bins_t;
 #define REST_BITS (PLACE_BITS - LOG_CELLS)  // bits of a place in its cell
 
-INLINE cell_bins_t choose_cell_bins(cell_range_t range, u32 begin, u32 count) {
+INLINE cell_bins_t choose_cell_bins(u32 begin, u32 count) {
   cell_bins_t bins;
   bins.begin = begin;
   bins.inverse = (u32)min(((u64)BINS << 20) / count, (u64)~0u);
-  bins.step = 65536u / count;
-  bins.width = range.up < 32 ? (u32)(((u64)range.times << range.up) >> 32) : 0;
   return bins;
 }
 
-// Returns the index of the 16-bit count of the bin of record `at` of the bucket. The bin follows
+// Returns the index of the 16-bit count of the bin of a key of the bucket. The bin follows
 // from the number of records before its cell and from its place in the cell. So bins are about
 // equally full, whatever the distribution.
-INLINE u32 cell_bin(cell_range_t range, GLOBAL const uint2* cells, cell_bins_t bins, ukey_t order,
-                    u32 at) {
+INLINE u32 cell_bin(cell_range_t range, GLOBAL const uint2* cells, cell_bins_t bins, ukey_t order) {
   const u32 place = place_of_order(range, order), rest = place & ((1u << REST_BITS) - 1);
   const uint2 cell = cells[CELL_OF_PLACE(place)];
-  u32 in_cell = rest;
-#if COMPOSITE
-  // Equal keys go to different bins, by their positions.
-  in_cell += (u32)((u64)min(bins.width, (1u << REST_BITS) - rest) * (at * bins.step) >> 16);
-#endif
   // The number of records before this one, times 2^12.
-  const u32 before =
-      ((cell.x - bins.begin) << 12) + (u32)((u64)cell.y * in_cell >> (REST_BITS - 12));
+  const u32 before = ((cell.x - bins.begin) << 12) + (u32)((u64)cell.y * rest >> (REST_BITS - 12));
   const u32 bin = (u32)((u64)before * bins.inverse >> 32);
   return 2 * (bin & (BINS / 2 - 1)) + (bin >> (LOG_BINS - 1));
 }
-
-// An item is the key's order and, with COMPOSITE, the record's position in the bucket below it.
-#if COMPOSITE
-#define CELL_ITEM(order, at) ((sort_t)(order) << POSITION_BITS | (at))
-#define ORDER_OF_CELL_ITEM(item) ((ukey_t)((item) >> POSITION_BITS))
-#else
-#define CELL_ITEM(order, at) (order)
-#define ORDER_OF_CELL_ITEM(item) (item)
-#endif
 
 // Sorts the items of a bucket. place[i] is the cell_bin() of this work-item's item i. Only the
 // first `rows` items exist.
@@ -305,7 +218,7 @@ INLINE void sort_in_cell_bins(LOCAL bin_sort_t* sort, sub_group_t sg, const ukey
   barrier_local();
   sort_t item[ITEMS];
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) item[i] = i < rows ? CELL_ITEM(order[i], i * WG + t) : SORT_LAST;
+  for (u32 i = 0; i < ITEMS; ++i) item[i] = i < rows ? order[i] : SORT_LAST;
   if (start_bins(sort, 0)) {
     LOCAL const u16* begins = (LOCAL const u16*)sort->bins;
     UNROLL
@@ -333,31 +246,14 @@ INLINE void sort_cell_buckets(LOCAL cell_memory_t* mine, sub_group_t sg, cell_re
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
       order[i] = CELL_ORDER(r.partitioned[begin + min(i * WG + t, count - 1)]);
-#if VALUE_BYTES && !VALUES_LATE
-    // All loads come before the first store: compilers cannot tell that they do not overlap.
-    value_t value[ITEMS];
+    const cell_bins_t bins = choose_cell_bins(begin, count);
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i)
-      value[i] = r.values_partitioned[begin + min(i * WG + t, count - 1)];
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) mine->now.bucket.values[i * WG + t] = value[i];
-#endif
-    const cell_bins_t bins = choose_cell_bins(range, begin, count);
-    UNROLL
-    for (u32 i = 0; i < ITEMS; ++i)
-      place[i] = cell_bin(range, r.tables.cells, bins, order[i], i * WG + t);
+    for (u32 i = 0; i < ITEMS; ++i) place[i] = cell_bin(range, r.tables.cells, bins, order[i]);
     sort_in_cell_bins(&mine->now.bucket.sort, sg, order, place, rows);
-    sort_t item[ITEMS];
-    take_sorted(&mine->now.bucket, item, rows, r.values_partitioned, begin);
     UNROLL
-    for (u32 i = 0; i < ITEMS; ++i) {
-      if (i >= rows) continue;
-      const u32 out = begin + i * WG + t;
-      if (!COMPOSITE || r.sorted) r.sorted[out] = key_of_order(ORDER_OF_CELL_ITEM(item[i]));
-#if VALUE_BYTES
-      r.values_sorted[out] = mine->now.bucket.values[POSITION(item[i])];
-#endif
-    }
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows)
+        r.sorted[begin + i * WG + t] = key_of_order(mine->now.bucket.sort.items[i * WG + t]);
   }
 }
 
@@ -392,20 +288,19 @@ typedef union {
 // If *skewed is 0, sorts the buckets by leading bits. If it is 1, tries to sort by cells, and sets
 // *skewed to VERDICT_MAPPED if that succeeds. RADIX work-groups. The parameters are those of
 // msd_local, and:
-//   keys_from, values_from  in: the list before the partition; values_from is null if values are
-//                           positions
+//   keys_from               in: the list before the partition
 //   edges, parts            in: the edges of each of `parts` parts of the list (msd_cells.cl)
 //   ties                    in, floats: null, or a word. If it is not 0, the launch does nothing
 //   cells                   CELL_STATE words of work space, 0 at first; behind them the counts of
 //                           the cells, which are an input
 //   tables                  work space: 2 * CELLS words, CELLS bytes and RADIX + 4 words for
-//                           cell_tables_t, then ROW_WORDS words for each tile
+//                           cell_tables_t
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_local_or_cells(GLOBAL ukey_t* keys_in, GLOBAL ukey_t* keys_out, GLOBAL value_t* values_in,
                         GLOBAL value_t* values_out, GLOBAL const u32* starts, GLOBAL u32* skewed,
                         u32 low_bits, u32 shift, u64 n, GLOBAL const ukey_t* keys_from,
-                        GLOBAL const value_t* values_from, GLOBAL const ukey_t* edges, u32 parts,
-                        GLOBAL u32* cells, GLOBAL u32* tables, GLOBAL u32* ties) {
+                        GLOBAL const ukey_t* edges, u32 parts, GLOBAL u32* cells,
+                        GLOBAL u32* tables, GLOBAL u32* ties) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(local_or_cells_t, memory);
   // Loaded together, because each load alone would wait for memory.
@@ -422,11 +317,9 @@ void msd_local_or_cells(GLOBAL ukey_t* keys_in, GLOBAL ukey_t* keys_out, GLOBAL 
   if (verdict == 0 || verdict == VERDICT_CROWDED) return;
   cell_records_t r;
   r.keys = keys_from, r.partitioned = keys_in, r.sorted = keys_out;
-  r.values = values_from, r.values_partitioned = values_in, r.values_sorted = values_out;
   r.tables.cells = (GLOBAL uint2*)tables;
   r.tables.buckets = (GLOBAL u8*)(tables + 2 * CELLS);
   r.tables.starts = tables + (2 * CELLS + CELLS / 4);
-  r.rows = r.tables.starts + RADIX + 4;
   const u32 sorted = sort_by_cells(&memory->of_list, sg, r, edges, parts, cells, n);
   if (sorted && group_id() == 0 && local_id() == 0) *skewed = VERDICT_MAPPED;
 }

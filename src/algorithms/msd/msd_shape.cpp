@@ -71,8 +71,7 @@ constexpr std::uint64_t tiles_counted_to = std::uint64_t{1} << 21;
 constexpr std::uint64_t cells_from = std::uint64_t{1} << 16;
 // The number of cells in which short lists are counted.
 constexpr unsigned list_cells = 1u << 14;
-// The most records of a work-item in a local sort of cells. If items have 32 bits, it always has so
-// many.
+// The most records of a work-item in a local sort of cells.
 constexpr unsigned most_cell_items = 23;
 // The least capacity of a bucket of cells as a multiple of the mean: its last cell may exceed it.
 constexpr double cell_spare = 1.2;
@@ -195,11 +194,10 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
   return smallest;
 }
 
-// True if a short list whose leading bits do not spread may be sorted by cells. An item of the
-// local sort must hold an order and a position.
+// True if a short list whose leading bits do not spread may be sorted by cells: keys of 8 bytes
+// without values. (Radix passes over shorter keys are as fast.)
 bool may_have_cells(const Problem& p, const Capabilities& device) {
-  return p.count > cells_from && info(p.key).bytes >= 4 && key_bits(p) == info(p.key).bits() &&
-         (info(p.key).bytes == 4 || !sorts_positions(p)) && device.compiles &&
+  return p.count > cells_from && key_bits(p) == 64 && !sorts_positions(p) && device.compiles &&
          has_much_local(device);
 }
 
@@ -207,11 +205,9 @@ bool may_have_cells(const Problem& p, const Capabilities& device) {
 std::uint64_t cell_bytes(const Problem& p, const Capabilities& device, const LocalSort& local,
                          unsigned cells) {
   const std::uint64_t work_group = local.work_group, radix = radix_size;
-  const std::uint64_t sums = work_group / 32 * radix * 4,
-                      records = local.capacity() * (info(p.key).bytes + value_bytes(p) + 1);
-  return std::max({sums, records, local.bytes}) + cells +
-         kernels::rank_bytes(device, work_group, radix) + 4 * work_group + 4 * radix +
-         kernels::scan_bytes(p, device, work_group) + 16 + gap_bytes;
+  const std::uint64_t keys = local.capacity() * (info(p.key).bytes + 1);
+  return std::max(keys, local.bytes) + cells + kernels::rank_bytes(device, work_group, radix) +
+         4 * work_group + 4 * radix + kernels::scan_bytes(p, device, work_group) + 16 + gap_bytes;
 }
 
 // Returns the local sort for groups of mapped buckets. Its work_group is 0 if a work-group of up to
@@ -366,17 +362,13 @@ TilePartition tile_partition(const Problem& p, const Capabilities& device, unsig
 // Adds the sort by cells to a short list's shape, if it is possible.
 void choose_cells(const Problem& p, const Capabilities& device, Shape& shape) {
   if (shape.tiles.count == 0 || partition_sorts(p, shape) || !may_have_cells(p, device)) return;
-  // Crowded bins are slow to sort if items have 64 bits, and so are many records of a work-item.
-  const bool wide = sorts_positions(p) || info(p.key).bytes == 8;
   const double least = cell_spare * static_cast<double>(p.count) / radix_size,
                most = std::max(uniform_bucket(p, shape.bits), least);
   LocalSort local;
-  local.items = wide ? local_items : most_cell_items;
+  local.items = local_items;
   while (local.items < most_cell_items && local.items * radix_size < most) local.items += 2;
-  local.bin_share = wide ? 32 : 16;
+  local.bin_share = 32;  // crowded bins are slow to sort
   local = local_sort_of(p, device, shape.bits, most, local, radix_size);
-  // Wider work-groups have too few registers for positions.
-  if (sorts_positions(p) && local.work_group > radix_size) return;
   if (local.work_group == 0) return;
   const std::uint64_t bytes = std::max(local.bytes, cell_bytes(p, device, local, list_cells));
   const std::uint64_t tile_bytes = shape.tiles.bytes + 2 * std::uint64_t{list_cells} + gap_bytes;
@@ -559,7 +551,12 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.spread_bits = 0;
   else if (shape.spread_bits != 0)
     shape.tiles = {};
-  if (shape.tiles.count == 0) {
+  if (shape.tiles.count != 0 && !partition_sorts(problem, shape) &&
+      RadixPasses::may_partition(problem, device, given)) {
+    shape.tiles = {};
+    shape.passes_partition = true;
+  }
+  if (shape.counts_buckets()) {
     shape.samples_keys =
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
     const bool many = problem.count > mapped_from || given.has("sample");

@@ -158,10 +158,15 @@ struct Shape {
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
   TilePartition tiles;
+  // A short list whose radix passes partition it themselves, if its leading digit spreads
+  // (RadixPasses::sort_or_partition).
+  bool passes_partition = false;
   KeyPartition keys, mapped_keys, equalized_keys,
       keys_beside_aside;  // the last one is for lists with keys that are set aside
   LocalSort local, mapped_local;
 
+  // True if the keys are counted by msd_count.cl.
+  [[nodiscard]] bool counts_buckets() const { return tiles.count == 0 && !passes_partition; }
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
   std::uint64_t list_cost = 0, list_part = 2;  // see most_listed()
   // True if mapped buckets that are too large for the local sort are listed and sorted on their
@@ -177,11 +182,10 @@ struct Shape {
     return tiles.cells == 0 ? 0 : 4 * (state_words + tiles.cells / 2);
   }
   // Bytes of the memory `tables` of msd_cell_sort.cl.
-  [[nodiscard]] std::uint64_t cell_table_bytes(const Problem& problem) const {
-    constexpr std::uint64_t radix = 256, row_words = radix / 2;
-    if (tiles.cells == 0) return 0;
-    const std::uint64_t rows = ceil_div(problem.count, local.capacity());
-    return 4 * (2 * std::uint64_t{tiles.cells} + tiles.cells / 4 + radix + 4 + row_words * rows);
+  [[nodiscard]] std::uint64_t cell_table_bytes() const {
+    constexpr std::uint64_t radix = 256;
+    return tiles.cells == 0 ? 0
+                            : 4 * (2 * std::uint64_t{tiles.cells} + tiles.cells / 4 + radix + 4);
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {

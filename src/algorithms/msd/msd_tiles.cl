@@ -1,9 +1,8 @@
 // msd, lists of up to 2^21 records that are partitioned by one digit. Two kernels replace the
 // clearing, counting and partitioning of longer lists. msd_count_tiles stores the digit counts of
-// each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself. A
-// look-back would be slower: in a short list all tiles begin at the same time, so each would look
-// back to the first one. Another launch for the sums would take as long as the work itself.
-// columns.cl, msd_rows.cl and msd_cells.cl come before this file.
+// each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself
+// (tile_rows.cl). Another launch for the sums would take as long as the work itself. columns.cl,
+// tile_rows.cl and msd_cells.cl come before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
 PARAMETER(COUNT_ITEMS)  // keys that a work-item of msd_count_tiles loads at a time
@@ -11,6 +10,20 @@ PARAMETER(WG)           // work-items of a work-group of msd_partition_tiles
 PARAMETER(ITEMS)        // records that a work-item has in a tile
 
 #define TILE ((u32)(WG * ITEMS))
+
+#if VALUE_BYTES
+// Loads the values of a tile of `count` records that begins at index `begin`. This work-item's
+// records lie SG_LANES apart, from record `first` of the tile on. `values` is null if a value is
+// its record's position.
+INLINE void load_tile_values(GLOBAL const value_t* values, u32 begin, u32 first, u32 count,
+                             value_t* value) {
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 at = begin + min(first + i * SG_LANES, count - 1);
+    value[i] = values ? values[at] : (value_t)at;
+  }
+}
+#endif
 
 #if CELLS
 // Stores the edges (msd_cells.cl) of tile group_id(). Each work-item passes those of its own keys:
@@ -110,8 +123,7 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
 // tile_partition() in msd_shape.cpp computes its size.
 typedef struct {
   union {
-    u32 sums[2][ROW_TEAMS * RADIX];  // sums of each team's rows: [0] of the rows before the tile,
-                                     // [1] of all rows
+    u32 sums[2 * ROW_TEAMS * RADIX];  // for sum_rows
     struct {
       ukey_t keys[TILE];
 #if VALUE_BYTES
@@ -130,13 +142,6 @@ typedef struct {
   u32 cells[CELLS / 2];  // counts of the tile's keys, 16 bits each
 #endif
 } msd_tile_memory_t;
-
-#define PUT_QUAD(to, from, i)                                                           \
-  {                                                                                     \
-    uint4 four;                                                                         \
-    four.x = from[i], four.y = from[i + 1], four.z = from[i + 2], four.w = from[i + 3]; \
-    *(LOCAL uint4*)(to) = four;                                                         \
-  }
 
 #if CELLS
 // Adds the tile's keys to the counts of their cells. `key` and `first`: as in msd_partition_tiles.
@@ -251,43 +256,11 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
     key[i] = at < count ? k : KEY_LAST;
   }
 
-  // Sum the counts of the earlier tiles, and of all tiles. Each team adds up consecutive rows. Each
-  // of its work-items adds up eight digits of these rows.
-  const u32 team = t / ROW_QUADS, quad = t % ROW_QUADS, rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
-  const u32 end = min((team + 1) * rows, tiles);
-  u32 sum[8], before[8];
-  UNROLL
-  for (u32 d = 0; d < 8; ++d) sum[d] = before[d] = 0;
-  for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
-    uint4 counts[ROWS_AT_ONCE];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
-      counts[i] = ((GLOBAL const uint4*)table)[min(row + i, end - 1) * ROW_QUADS + quad];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
-      if (row + i == tile) UNROLL
-      for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
-      if (row + i < end) {
-        ADD_QUAD(sum, counts[i])
-      }
-    }
-  }
-  if (end <= tile) UNROLL
-  for (u32 d = 0; d < 8; ++d) before[d] = sum[d];
-  LOCAL u32* to = &own->mine.sums[0][team * RADIX + 8 * quad];
-  PUT_QUAD(to, before, 0)
-  PUT_QUAD(to + 4, before, 4)
-  PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
-  PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
   for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
   if (t == 0) own->skewed = 0;
-  barrier_local();
-  u32 in_tiles_before = 0, in_list = 0;
-  if (t < RADIX) UNROLL
-  for (u32 q = 0; q < ROW_TEAMS; ++q) {
-    in_tiles_before += own->mine.sums[0][q * RADIX + t];
-    in_list += own->mine.sums[1][q * RADIX + t];
-  }
+  u32 in_tiles_before;
+  const u32 in_list =
+      sum_rows(own->mine.sums, (GLOBAL const uint4*)table, tiles, tile, &in_tiles_before);
 
   // Find where each digit begins, and whether a digit has too many records.
   if (in_list > capacity) local_or(&own->skewed, 1u);

@@ -59,7 +59,13 @@ class Onesweep final : public Algorithm {
              9,
              30,
              {}},
-            {"groups", "work-groups launched for each compute unit", 1, 64, {}}}};
+            {"groups", "work-groups launched for each compute unit", 1, 64, {}},
+            {"look_back",
+             "1: tiles look back at the counts of earlier ones; 0: they add up a table of all "
+             "counts",
+             0,
+             1,
+             {}}}};
     return info;
   }
 

@@ -4,7 +4,8 @@
 //
 // Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, this file, radix_settle.cl, then
 // radix_pass_pipelined.cl or radix_pass_alternating.cl (the order in which a work-group's tiles go
-// through these steps), then radix_passes.cl (the kernel, its inputs and outputs).
+// through these steps), then radix_passes.cl (the kernel, its inputs and outputs). The passes of
+// short lists (radix_rows.cl) take the same steps without look-back.
 
 PARAMETER(WG)          // work-items of a work-group, a power of two from 256 on
 PARAMETER(ITEMS)       // records of a work-item in a tile, odd
@@ -16,6 +17,7 @@ PARAMETER(
 PARAMETER(COPIES)  // copies of each histogram in local memory, a power of two up to 32
 PARAMETER(ALTERNATING)  // 1: a tile's keys and values use the same local memory one after the other
 PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
+PARAMETER(LOOKS_BACK)    // 0: a table has the digit counts of all tiles (radix_rows.cl)
 PARAMETER(SEGMENTED)  // 1: one or two passes from the leading digit on; the second pass partitions
                       // each segment (the records with one value of the first digit). 0: all
                       // passes, the least significant digit first
@@ -69,7 +71,7 @@ PARAMETER(MAP_LOCAL)    // 1: the map is copied to local memory; used if MAP_CEL
 // written twice. ROTATED: the lanes first store the records of a run from its first record at a
 // sector boundary of the output (an output index divisible by SECTOR). The records before it are
 // stored last.
-#define ROTATED (VALUE_BYTES && !ALTERNATING)
+#define ROTATED (VALUE_BYTES && !ALTERNATING && LOOKS_BACK)
 #define SECTOR 8u  // keys or values of 4 bytes
 
 // A word of the look-back table has the lower COUNT_BITS of a digit's count and, above them, a
@@ -96,9 +98,10 @@ typedef struct {
   u32 most;       // the passes to make have the numbers from `first_pass` to `most` - 1
   u32 digits[8];  // the DIGIT_WORD of each pass, from `first_pass` on
   u32 first_pass;
-  u32 odd;          // 1: an odd number of passes is skipped
-  u32 low_bits;     // number of bits to settle after the last pass (radix_settle.cl)
-  u32 padding[24];  // pads to HEAD_BYTES. Samples, histograms and lists of groups begin behind it
+  u32 odd;       // 1: an odd number of passes is skipped
+  u32 low_bits;  // number of bits to settle after the last pass (radix_settle.cl)
+  u32 first_tile, next_tile, differ;  // radix_rows.cl
+  u32 padding[21];  // pads to HEAD_BYTES. Samples, histograms and lists of groups begin behind it
 #if ALTERNATING
   union {
     ukey_t keys[TILE];
@@ -125,6 +128,9 @@ typedef struct {
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
+#if !LOOKS_BACK
+  u32 row_sums[2 * ROW_TEAMS * RADIX];
+#endif
 #if MAP_LOCAL
   map_t map;
 #endif
@@ -180,6 +186,7 @@ INLINE u32 bucket_of_key(LOCAL const onesweep_memory_t* mine, pass_t p, ukey_t k
 }
 #endif
 
+#if LOOKS_BACK
 // Look-back: returns the count of a digit in all tiles before `tile`, which must not be the first
 // tile. Goes backwards from the previous tile to the first word of kind `all`, and loads
 // LOOK_WINDOW words at a time.
@@ -206,6 +213,7 @@ INLINE u32 look_back(volatile GLOBAL u32* column, u32 tile, u32 own, u32 all) {
   }
   return before & LOOK_COUNT;
 }
+#endif
 
 #if LONG_COUNTS
 // Counts of more than COUNT_BITS bits (LONG_COUNTS). Every tile whose number is a multiple of
@@ -368,6 +376,25 @@ INLINE void load_values(pass_t p, LOCAL const tile_t* tile, value_t* value) {
     PUT_PLACE(i, rank)                                          \
   }
 
+#if ORDERED_LOCAL_ATOMICS && !LOOKS_BACK
+// Guesses the two most common digits of a sub-group's records from its first row. *one is RADIX if
+// no digit is common, and *two if no other one is.
+INLINE void guess_common(sub_group_t sg, u32 digit, u32* one, u32* two) {
+  u32 most = SG_LANES / COMMON_SHARE, second = most;
+  *one = *two = RADIX;
+  UNROLL
+  for (u32 lane = 0; lane < SG_LANES; lane += SG_LANES / 4) {
+    const u32 d = sg_shuffle(sg, digit, lane), share = popcount32(sg_ballot(sg, digit == d));
+    if (share > most) {
+      if (d != *one) second = most, *two = *one;
+      most = share, *one = d;
+    } else if (share > second && d != *one) {
+      second = share, *two = d;
+    }
+  }
+}
+#endif
+
 INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, const ukey_t* key,
                       const u32* digits, u32* place) {
   LOCAL u32* my_ranks = MY_RANKS;
@@ -378,7 +405,12 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
   const u32 probe = sg_shuffle(sg, DIGIT_OF(0), 0);
   if (sg_ballot(sg, DIGIT_OF(0) != probe) != 0) {
 #if !SEGMENTED
+#if LOOKS_BACK
     const u32 one = mine->common[0], two = mine->common[1];
+#else
+    u32 one, two;
+    guess_common(sg, DIGIT_OF(0), &one, &two);
+#endif
     if (one != RADIX)
       SG_RANK_COMMON(ITEMS, my_ranks, RADIX, DIGIT_OF, one, two, PUT_PLACE)
     else
@@ -406,6 +438,7 @@ INLINE void rank_keys(LOCAL onesweep_memory_t* mine, sub_group_t sg, pass_t p, c
 // The slot of record i in the sorted tile; valid after count_tile.
 #define PLACE(i) ((place[(i) / 2] >> (16 * ((i) % 2)) & 0xffff) + my_ranks[DIGIT_OF(i)])
 
+#if LOOKS_BACK
 // Count and publish. Adds up the counts of the sub-groups, publishes the tile's count of each
 // digit, and scans over digits. `ranks` then has the slot where each sub-group's records of each
 // digit begin. Work-item t < RADIX handles digit t: it returns the digit's count, and stores in
@@ -476,3 +509,4 @@ INLINE void find_digit(LOCAL onesweep_memory_t* mine, pass_t p, LOCAL const tile
   mine->runs[t] = (u32)(start + total) << 15 | (u32)total | (total >= SECTOR ? RUN_IS_LONG : 0);
 #endif
 }
+#endif

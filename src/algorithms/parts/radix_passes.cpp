@@ -91,6 +91,12 @@ std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& devi
          map_bytes + gap_bytes;
 }
 
+// Bytes of row_sums in onesweep_memory_t, which only tiles that do not look back have.
+std::uint64_t row_sum_bytes(const RadixPassShape& s) {
+  const std::uint64_t teams = s.work_group / (radix_size / 8);
+  return 2 * teams * radix_size * 4;
+}
+
 // True if a kernel copies the map of its keys to local memory.
 bool has_local_map(RadixPassKind kind, const RadixPassShape& s) {
   return kind == RadixPassKind::mapped && !s.alternating;
@@ -177,6 +183,29 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
                             s.items, s.work_group, s.local_bytes, available, most));
 }
 
+// Returns whether tiles look back. A short list of keys of up to 32 bits uses a table of all tiles'
+// counts instead, if all its tiles can be sorted at the same time. (Passes over longer keys leave
+// out low digits, which need the counts of all digits.)
+bool looks_back(const Problem& problem, const Capabilities& device, const Parameters& given,
+                const RadixPassOptions& options, RadixPassKind kind, const RadixPassShape& s) {
+  const std::uint64_t bytes = s.local_bytes + row_sum_bytes(s);
+  const bool possible = kind == RadixPassKind::plain && options.segments == 0 && !options.lists &&
+                        !s.alternating && s.tile() < 1u << 16 &&
+                        problem.count >> count_bits(given) == 0 && bytes <= device.local_struct;
+  const bool all_at_once =
+      ceil_div(problem.count, s.tile()) <= std::uint64_t{device.compute_units} * s.resident &&
+      s.resident * bytes <= device.local_struct;
+  const bool useful = possible && all_at_once && key_bits(problem) <= 32 &&
+                      given.number("count_bits", 0) == 0 && given.number("groups", 0) == 0;
+  const bool looks = given.number("look_back", useful ? 0 : 1) != 0;
+  if (!looks && !possible)
+    unsupported(options, fmt::format("look_back=0 needs tiles of fewer than 65536 records, and {} "
+                                     "bytes of local memory; tiles have {} records, and the device "
+                                     "allows {} bytes",
+                                     bytes, s.tile(), device.local_struct));
+  return looks;
+}
+
 }  // namespace
 
 bool has_much_local(const Capabilities& device) { return device.local_struct > 128 * 1024; }
@@ -189,6 +218,8 @@ RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& devi
   choose_work_group(problem, device, given, options, kind, s);
   choose_items(problem, device, given, options, kind, s);
   s.common_share = small_tiles ? 40 : 8;  // measured on an H200
+  s.looks_back = looks_back(problem, device, given, options, kind, s);
+  if (!s.looks_back) s.local_bytes += static_cast<unsigned>(row_sum_bytes(s));
 
   const std::uint64_t tiles = ceil_div(problem.count, s.tile());
   s.tiles = tiles + (small_tiles ? 0  // partition() has no small tiles
@@ -233,7 +264,15 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
            (problem.nan != NanOrder::first || key_bits(problem) == info(problem.key).bits());
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
   choose_shapes(device, given, options);
+  tries_leading_ = options.tries_leading;
   lay_out(options, layout);
+}
+
+bool RadixPasses::may_partition(const Problem& problem, const Capabilities& device,
+                                const Parameters& given) {
+  return key_bits(problem) <= 32 && device.kind != DeviceKind::cpu &&
+         !radix_pass_shape(problem, device, given, {.algorithm = "msd"}, RadixPassKind::plain)
+              .looks_back;
 }
 
 void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
@@ -277,7 +316,7 @@ void RadixPasses::lay_out(const RadixPassOptions& options, ScratchLayout& layout
   if (options.cleared_bytes != 0) extension_ = layout.add(options.cleared_bytes);
   const std::uint64_t mark_bytes = std::max<std::uint64_t>(2, passes) * mark_rows * radix_size * 4;
   marks_ = layout.add(long_counts_ ? mark_bytes : 0);
-  look_ = layout.add(tiles * radix_size * 4);
+  look_ = layout.add(tiles * (radix_size + (shape_.looks_back ? 0 : 1)) * 4);
   const std::uint64_t begin = counts_.histograms.offset;
   cleared_ = {begin, look_.offset + look_.bytes - begin};
 }
@@ -302,12 +341,12 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("COUNT_BITS", count_bits_)
       .set("LONG_COUNTS", int{long_counts_})
       .set("COPIES", shape.copies)
+      .set("LOOKS_BACK", int{shape.looks_back})
       .set("ALTERNATING", int{shape.alternating})
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
       .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
       .set("LISTED", int{what == Build::sort_listed})
-      .set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_))
       .set("SPREAD_BITS", spread_bits)
       .set("STRETCHES", int{what == Build::partition && stretches_})
       .set("MAP_LOCAL", int{by_map && !shape.alternating})
@@ -315,6 +354,14 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
   (by_map ? map_ : KeyMap{}).set(defines);
   (by_equalizer ? equalizer_ : Equalizer{}).set(defines);
   using namespace kernels::embedded;
+  if (!shape.looks_back) {
+    defines.set("TRIES_LEADING", int{tries_leading_ && what == Build::sort});
+    return kernels::build(device, capabilities,
+                          {key_map_cl, equalize_cl, stretch_cl, columns_cl, tile_rows_cl,
+                           radix_pass_tiles_cl, radix_rows_cl},
+                          defines);
+  }
+  defines.set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_));
   return kernels::build(
       device, capabilities,
       {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_settle_cl,
@@ -329,7 +376,7 @@ void RadixPasses::build(Device& device, const Capabilities& capabilities) {
                              std::shared_ptr<Module>& module, std::unique_ptr<Kernel>& kernel) {
     builds.push_back(kernels::concurrently([&, what] {
       module = build_kernel(device, capabilities, shape, what);
-      kernel = module->kernel("onesweep");
+      kernel = module->kernel(shape.looks_back ? "onesweep" : "radix_rows");
     }));
   };
   for (auto& sort : sorts_)
@@ -354,12 +401,16 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
     own.most = std::min(own.most, mapped - 1);
     if (tells_few_digits() && i == 0) own.most = few_digits - 1;
     if (tells_few_digits() && i != 0) own.least = few_digits;
-    launch(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_.histograms.in(o),
-           counts_.state.in(o), digits_, own, "sort", {});
+    sort_all(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_, own, {});
   }
   if (may_tie_)
-    launch(queue, o, *sort_ties_, tie_shape(), tie_counts_.histograms.in(o),
-           tie_counts_.state.in(o), digits_, {ties_.in(o), 1, ~0u}, "sort", {});
+    sort_all(queue, o, *sort_ties_, tie_shape(), tie_counts_, {ties_.in(o), 1, ~0u}, {});
+}
+
+void RadixPasses::sort_or_partition(Queue& queue, const Operands& o, std::uint32_t shift,
+                                    std::uint32_t capacity, Memory starts, Memory skewed) const {
+  sort_all(queue, o, *sorts_[0].kernel, shape_, counts_, {},
+           {.shift = shift, .capacity = capacity, .starts = starts, .skewed = skewed});
 }
 
 void RadixPasses::sort_listed(Queue& queue, const Operands& o, Memory gate, Memory list) const {
@@ -384,6 +435,47 @@ void RadixPasses::partition_equalized(Queue& queue, const Operands& o, Memory st
                                       Memory gate) const {
   launch(queue, o, *partition_mapped_, mapped_shape_, starts, partition_state_.in(o), digits,
          {gate, mapped, mapped}, "partition", {.entries = entries});
+}
+
+void RadixPasses::sort_all(Queue& queue, const Operands& o, Kernel& kernel,
+                           const RadixPassShape& shape, const Counts& counts, Gate gate,
+                           Leading leading) const {
+  if (shape.looks_back)
+    launch(queue, o, kernel, shape, counts.histograms.in(o), counts.state.in(o), digits_, gate,
+           "sort", {});
+  else
+    launch_rows(queue, o, kernel, shape, counts.state.in(o), gate, leading);
+}
+
+void RadixPasses::launch_rows(Queue& queue, const Operands& o, Kernel& kernel,
+                              const RadixPassShape& shape, Memory state, Gate gate,
+                              Leading leading) const {
+  const auto [shifts, widths] = packed(digits_);
+  const auto a = buffers_.pass(0, o);
+  const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
+  const Arg args[] = {{"keys_in", a.keys_in},
+                      {"keys_a", a.keys_out},
+                      {"keys_b", b.keys_out},
+                      {"values_in", a.values_in},
+                      {"values_a", a.values_out},
+                      {"values_b", b.values_out},
+                      {"table", look_.in(o)},
+                      {"state", state},
+                      {"in_place", std::uint32_t{o.in_place()}},
+                      {"n", problem_.count},
+                      {"shifts", shifts},
+                      {"widths", widths},
+                      {"values_are_positions", std::uint32_t{a.make_positions}},
+                      {"last_keys", std::uint32_t{problem_.keys_out}},
+                      {"ties", ties_.in(o)},
+                      {"gate", gate.word},
+                      {"gate_least", gate.least},
+                      {"gate_most", gate.most},
+                      {"lead", leading.shift},
+                      {"capacity", leading.capacity},
+                      {"starts", leading.starts},
+                      {"skewed", leading.skewed}};
+  queue.launch({kernel, shape.groups, shape.work_group, args, "sort"});
 }
 
 void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,

@@ -26,6 +26,7 @@ struct RadixPassShape {
   unsigned resident = 0;        // work-groups that share a compute unit
   unsigned copies = 1;          // copies of each histogram in local memory
   unsigned common_share = 8;    // a digit is common if more than one record in this many has it
+  bool looks_back = true;       // false: the passes of radix_rows.cl
   bool alternating = false;     // a tile's keys and values use the same local memory in turn
   unsigned local_bytes = 0;     // size of onesweep_memory_t
   std::uint64_t tiles = 0;      // the most tiles of a pass, over all segments
@@ -48,6 +49,8 @@ struct RadixPassOptions {
   unsigned spread_bits = 0;
   // partition() may stretch keys (stretch.cl).
   bool stretches = false;
+  // sort_or_partition() is called instead of sort(). Only if RadixPasses::may_partition().
+  bool tries_leading = false;
   // sort() runs only for keys that do not spread over the buckets of a partition.
   bool skewed = false;
   // sort_listed() may be called. Only with an even number of digits.
@@ -108,6 +111,14 @@ class RadixPasses {
   [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
   // All passes, from the least significant digit to the most significant one.
   void sort(Queue& queue, const Operands& operands, Gate gate) const;
+  // True if the list is so short that sort_or_partition() may take the place of sort().
+  [[nodiscard]] static bool may_partition(const Problem& problem, const Capabilities& device,
+                                          const Parameters& given);
+  // Partitions the list by the digit of 8 bits from bit `shift` on, from its input to the output of
+  // pass 0, unless a value of the digit has more than `capacity` records: then sorts the list. Sets
+  // the word `skewed` to 0 or 1. `starts`: as for partition(); it is an output.
+  void sort_or_partition(Queue& queue, const Operands& operands, std::uint32_t shift,
+                         std::uint32_t capacity, Memory starts, Memory skewed) const;
   // If the word `gate` is `listed`, sorts contiguous parts of the output of two partitioning
   // passes, each in its place. `list` has these parts; see LISTED in radix_passes.cl. Call it
   // instead of sort() or after it: both use the same memory, so only one of them may run.
@@ -174,6 +185,16 @@ class RadixPasses {
   struct Extra {
     Memory map{}, entries{}, spread{}, stretch{}, list{};
   };
+  // How sort_or_partition() partitions.
+  struct Leading {
+    std::uint32_t shift = 0, capacity = 0;
+    Memory starts{}, skewed{};
+  };
+  // Launches a sort by all digits, by one of the two kernels.
+  void sort_all(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
+                const Counts& counts, Gate gate, Leading leading) const;
+  void launch_rows(Queue& queue, const Operands& operands, Kernel& kernel,
+                   const RadixPassShape& shape, Memory state, Gate gate, Leading leading) const;
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
               Memory starts, Memory state, const std::vector<Digit>& digits, Gate gate,
               std::string_view phase, Extra extra) const;
@@ -189,6 +210,7 @@ class RadixPasses {
   bool segmented_ = false;       // partition() may be called
   bool codes_ = false;           // floats: passes work on codes; see CODES in radix_pass_tiles.cl
   bool lists_ = false;           // RadixPassOptions::lists
+  bool tries_leading_ = false;   // RadixPassOptions::tries_leading
   bool may_tie_ = false;         // codes could lose ties, so a launch without codes stands by
   bool long_counts_ = false;     // counts do not fit count_bits_
   RadixPassShape shape_;         // of partition(), and the one that parameters() reports

@@ -1,0 +1,273 @@
+// Radix passes over a short list: each work-group keeps its tile for all passes. It ranks its keys,
+// and stores the tile's digit counts as a row of a table. When all rows are stored, it adds them up
+// (tile_rows.cl), which tells where its records go. There is no look-back, and the digits of all
+// passes need not be counted first.
+//
+// There are as many work-groups as tiles. But if not all of them can run at the same time, those
+// that run take the others' tiles: a work-group waits only for tiles that running ones have taken.
+//
+// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, tile_rows.cl, radix_pass_tiles.cl
+// (the steps for one tile), this file.
+
+PARAMETER(WG)             // work-items of a work-group
+PARAMETER(RESIDENT)       // work-groups that share a compute unit
+PARAMETER(PASSES)         // digits of a key
+PARAMETER(TRIES_LEADING)  // 1: partitions by the leading digit, if it spreads
+
+// The words of `state`.
+#define ROWS_TICKET 0u                           // number of tiles that are taken
+#define ROWS_DIFFER 1u                           // bit d: keys differ in digit d
+#define ROWS_STORED(phase) (2 + (phase))         // number of rows that are stored
+#define ROWS_DONE(phase) (3 + PASSES + (phase))  // number of tiles that are written
+
+// How often a work-group that has a tile looks for tiles that are left, before it takes one: the
+// others may just have begun.
+#define PATIENCE 64
+
+// Takes another tile, and returns its number. If none is left, that is the number of tiles.
+INLINE u32 take_another(LOCAL onesweep_memory_t* mine, GLOBAL u32* ticket, u32 tiles) {
+  if (local_id() == 0) {
+    for (u32 i = 0; i < PATIENCE && load_relaxed(ticket) < tiles; ++i) {
+    }
+    mine->next_tile = load_relaxed(ticket) < tiles ? global_add(ticket, 1u) : tiles;
+  }
+  barrier_local();
+  return min(mine->next_tile, tiles);
+}
+
+// Sets bit d of mine->differ if one of the work-item's keys and `one` differ in digit d, and bit
+// PASSES if a key may tie with a key of different bits. A barrier must follow.
+INLINE void compare_keys(LOCAL onesweep_memory_t* mine, const ukey_t* key, ukey_t one, u32 first,
+                         u32 count, u64 shifts, u64 widths) {
+  ukey_t other = 0;
+  u32 digits = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    if (first + i * SG_LANES >= count) continue;
+#if CODES
+    other |= key[i] ^ one;
+    digits |= key_ties(CODE_OF(key[i])) ? 1u << PASSES : 0;  // a code's code is the key
+#else
+    other |= CODE_OF(key[i]) ^ one;
+#endif
+  }
+  for (u32 d = 0; d < PASSES; ++d) {
+    const u32 shift = (u32)(shifts >> (8 * d)) & 255, width = (u32)(widths >> (8 * d)) & 255;
+    if (((u32)(other >> shift) & ((1u << width) - 1)) != 0) digits |= 1u << d;
+  }
+  wg_or(&mine->differ, digits);
+}
+
+// Stores in `mine` the passes to make: over the digits in which keys differ. There is at least one,
+// because the output must be written. If `in_place` is 1, the first pass may read the memory to
+// which the last one writes. Then an even number of passes is skipped, and at least two are made.
+// If keys tie, there are no passes. Ends with a barrier.
+OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts, u64 widths,
+                           u32 in_place) {
+  KNOWN_LOCAL(mine);
+  if (local_id() == 0) {
+    const u32 all = (1u << PASSES) - 1;
+    u32 skipped = ~differ & all;
+    if (in_place && popcount32(skipped) % 2 != 0) skipped &= skipped - 1;
+    if (skipped == all) skipped &= skipped - 1;
+    if (in_place && popcount32(skipped) % 2 != 0) skipped &= skipped - 1;
+    u32 count = 0;
+    for (u32 d = 0; d < PASSES; ++d)
+      if ((skipped >> d & 1) == 0)
+        mine->digits[count++] =
+            ((u32)(shifts >> (8 * d)) & 255) | ((1u << ((u32)(widths >> (8 * d)) & 255)) - 1) << 8;
+    mine->most = differ >> PASSES != 0 ? 0 : count;
+    mine->odd = popcount32(skipped) % 2;
+  }
+  barrier_local();
+}
+
+// Passes read and write as those of radix_passes.cl: the parameters have the same meaning, except:
+//   table     work space: two rows of 128 words for each tile, and behind them a word for each tile
+//   state     work space, 0 at first: 2 * PASSES + 4 words
+//   lead      TRIES_LEADING: shift of the leading digit, of 8 bits. If no value of it has more than
+//             `capacity` records, the records are partitioned by it, from `in` to `a`, and *skewed
+//             becomes 0; otherwise they are sorted, and it becomes 1
+//   starts    out, TRIES_LEADING: the output index where each value of that digit begins, then n
+KERNEL_RESIDENT(WG, RESIDENT)
+void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
+                GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
+                GLOBAL u32* table, GLOBAL u32* state, u32 in_place, u64 n, u64 shifts, u64 widths,
+                u32 values_are_positions, u32 last_keys, GLOBAL u32* ties, GLOBAL const u32* gate,
+                u32 gate_least, u32 gate_most, u32 lead, u32 capacity, GLOBAL u32* starts,
+                GLOBAL u32* skewed) {
+  SUB_GROUP(WG);
+  LOCAL_STRUCT(onesweep_memory_t, mine);
+  if (gate && (*gate < gate_least || *gate > gate_most)) return;
+#if CODES
+  if (load_relaxed(ties) != 0) return;
+#endif
+  const u32 t = local_id(), tiles = (u32)((n + TILE - 1) / TILE);
+  GLOBAL u32* owners = table + (u64)tiles * RADIX;
+  LOCAL u32* my_ranks = MY_RANKS;
+  if (t == 0) mine->differ = 0, mine->first_tile = global_add(&state[ROWS_TICKET], 1u);
+  barrier_local();
+  if (mine->first_tile >= tiles) return;
+
+  u32 owned = 0, pass = 0;
+  for (u32 phase = 0;; ++phase) {
+    // The first phase takes tiles. If it cannot make a pass, its ranks are in vain.
+    const u32 takes = phase == 0;
+    pass_t p;
+    p.number = pass;
+    p.shift = takes ? (TRIES_LEADING ? lead : (u32)shifts & 255) : mine->digits[pass] & 255;
+    p.mask = takes ? (TRIES_LEADING ? RADIX - 1 : (1u << ((u32)widths & 255)) - 1)
+                   : mine->digits[pass] >> 8;
+    p.encodes = pass == 0;
+    const u32 from_a = (pass + mine->odd) % 2;
+    p.from = pass == 0 ? keys_in : from_a ? keys_a : keys_b;
+    p.values_from = pass == 0 ? values_in : from_a ? values_a : values_b;
+    p.positions = values_are_positions && pass == 0;
+    p.n = n;
+    GLOBAL u16* rows = (GLOBAL u16*)(table + (phase % 2) * (u64)tiles * ROW_WORDS);
+
+    u32 number = mine->first_tile, stored = 0, moved = 0, moving = 0;
+    for (;;) {
+      // Load, rank, count.
+      LOCAL tile_t* tile = &mine->tiles[0];
+      if (t == 0) {
+        tile->begin = (u64)number * TILE;
+        tile->count = (u32)min((u64)TILE, n - tile->begin);
+      }
+      for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
+      barrier_local();
+      ukey_t key[ITEMS];
+      u32 place[(ITEMS + 1) / 2], digits[1];
+      load_keys(p, tile, key);
+      const u32 count = tile->count;
+      if (takes && !moving)
+        compare_keys(mine, key, CODE_OF(keys_in[0]), FIRST_OF_LANE, count, shifts, widths);
+      rank_keys(mine, sg, p, key, digits, place);
+      barrier_local();
+      u32 in_teams;
+      const u32 with_padding = sum_digit(mine->ranks, mine->sums, &in_teams);
+
+      if (!moving) {
+        if (t < RADIX)
+          rows[number * RADIX + t] = (u16)(with_padding - (t == p.mask ? TILE - count : 0));
+        if (takes && t == 0) owners[number] = group_id() + 1;
+        ++stored;
+        u32 next = tiles;
+        if (takes)
+          next = take_another(mine, &state[ROWS_TICKET], tiles);
+        else if (stored < owned)
+          for (next = number + 1; owners[next] != group_id() + 1;) ++next;
+        if (next < tiles) {
+          number = next;
+          barrier_local();
+          continue;
+        }
+        if (takes) {
+          owned = stored;
+          if (t == 0 && mine->differ != 0) global_or(&state[ROWS_DIFFER], mine->differ);
+        }
+        barrier_all();
+        if (t == 0) global_add_release(&state[ROWS_STORED(phase)], owned);
+        if (owned > 1) {  // all tiles are loaded again
+          wait_for(&state[ROWS_STORED(phase)], tiles);
+          moving = 1;
+          number = mine->first_tile;
+          continue;
+        }
+      }
+
+      // Sort the tile in local memory, while other work-groups still store rows.
+#if VALUE_BYTES
+      value_t value[ITEMS];
+      load_values(p, tile, value);
+#endif
+      index_t all;
+      const u32 start = (u32)wg_scan_add(mine->scratch, RADIX, with_padding, &all);
+      place_digit(mine->ranks, mine->sums, start, in_teams);
+      barrier_local();
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 at = PLACE(i);
+        mine->keys[at] = key[i];
+#if VALUE_BYTES
+        mine->values[at] = value[i];
+#endif
+      }
+
+      // Find where each digit of the list begins, and where this tile's records of it go.
+      if (!moving) wait_for(&state[ROWS_STORED(phase)], tiles);
+      moving = 1;
+      u32 in_earlier;
+      const u32 in_all =
+          sum_rows(mine->row_sums, (GLOBAL const uint4*)rows, tiles, number, &in_earlier);
+      const u32 partitions = takes && TRIES_LEADING;
+      if (takes && moved == 0) {
+        choose_digits(mine, load_relaxed(&state[ROWS_DIFFER]), shifts, widths, in_place);
+        if (t == 0) mine->skipped = 0;
+        barrier_local();
+#if TRIES_LEADING
+        if (t < RADIX && in_all > capacity) local_or(&mine->skipped, 1u);
+#else
+        if (t == 0 && (mine->most == 0 || mine->digits[0] != (p.shift | p.mask << 8)))
+          mine->skipped = 1;
+#endif
+        barrier_local();
+        if (number == 0 && t == 0 && TRIES_LEADING) *skewed = mine->skipped;
+        if (mine->skipped) break;
+      }
+      const u32 flipped = t ^ DIGIT_FLIP(p.shift, p.mask);
+#if CODES
+      if (t < RADIX) mine->first[t] = in_all;
+      barrier_local();
+      const index_t of_digit = t < RADIX ? mine->first[flipped] : 0;
+#else
+      const index_t of_digit = in_all;
+#endif
+      const index_t begin = wg_scan_add(mine->scratch, RADIX, of_digit, &all);
+      if (t < RADIX) mine->first[flipped] = begin;
+      barrier_local();
+      if (t < RADIX) mine->to_out[t] = mine->first[t] + in_earlier - start;
+      if (partitions && number == 0 && t < RADIX) {
+        starts[t] = (u32)begin;
+        if (t == 0) starts[RADIX] = (u32)n;
+      }
+      barrier_local();
+
+      // Write out.
+      p.last = !partitions && pass + 1 == mine->most;
+#ifdef CODE_MASK
+      p.decode = p.last ? CODE_MASK : 0;
+#endif
+      const u32 to_b = partitions ? 0 : (pass + mine->odd) % 2;
+      p.to = p.last && !last_keys ? 0 : to_b ? keys_b : keys_a;
+      p.values_to = to_b ? values_b : values_a;
+      UNROLL
+      for (u32 i = 0; i < ITEMS; ++i) {
+        const u32 at = i * WG + t;
+        if (at >= count) continue;
+        const ukey_t k = mine->keys[at];
+        const index_t out = mine->to_out[DIGIT(k)] + at;
+        if (p.to) p.to[out] = KEY_OUT(k);
+#if VALUE_BYTES
+        p.values_to[out] = mine->values[at];
+#endif
+      }
+      if (++moved == owned) break;
+      barrier_local();
+      for (++number; owners[number] != group_id() + 1;) ++number;
+    }
+
+    if (mine->most == 0) {  // keys tie
+      if (t == 0) *ties = 1;
+      return;
+    }
+    if (moved != 0) {
+      if (takes && TRIES_LEADING) return;
+      if (++pass == mine->most) return;
+      barrier_all();
+      if (t == 0) global_add_release(&state[ROWS_DONE(phase)], owned);
+      wait_for(&state[ROWS_DONE(phase)], tiles);
+    }
+    barrier_local();
+  }
+}
