@@ -50,7 +50,9 @@ class CompilingDevice : public Device {
         : device_(device), code_(std::move(code)) {}
     std::unique_ptr<Kernel> kernel(const std::string& name) override {
       const auto symbol = device_.symbol_of(name) + '\0';
-      if (std::ranges::search(code_, std::as_bytes(std::span(symbol))).empty())
+      const auto name_bytes = std::as_bytes(std::span(symbol));
+      if (std::search(code_.begin(), code_.end(), name_bytes.begin(), name_bytes.end()) ==
+          code_.end())
         throw Error(ErrorCode::device_failed,
                     fmt::format("the machine code has no kernel {}", name));
       return std::make_unique<NamedKernel>(name);

@@ -441,7 +441,8 @@ class FaultyRank : public testing::TestWithParam<std::tuple<bool, bool, unsigned
 };
 
 TEST_P(FaultyRank, EndsAllRanksAndKeepsInputs) {
-  const auto [kernels, lost, slices] = GetParam();
+  const bool kernels = std::get<0>(GetParam()), lost = std::get<1>(GetParam());
+  const auto slices = std::get<2>(GetParam());
   const auto real = kernels ? test_device() : find_device("cpu:0");
   const std::uint64_t step = kernels ? 3 : 1;  // kernels are loaded or built anew each time
   std::uint64_t n = 1;

@@ -173,8 +173,10 @@ TEST(MsdShape, PassesPartitionShortListsOfShortKeys) {
   for (const auto key : {KeyType::u32, KeyType::i32}) {
     EXPECT_TRUE(by_passes(keys(1, key)));
     EXPECT_TRUE(by_passes(keys(2 * million, key)));
-    EXPECT_FALSE(by_passes(keys(2 * million + 1, key)));
+    EXPECT_TRUE(by_passes(keys(3'000'000, key)));
+    EXPECT_FALSE(by_passes(keys(3'100'000, key)));  // tiles of more items than are fast
     EXPECT_TRUE(by_passes(pairs(2 * million, key)));
+    EXPECT_FALSE(by_passes(pairs(2 * million + 1, key)));  // two digits
     EXPECT_TRUE(by_passes(pairs(million, key, 8)));
   }
   Problem some_bits = keys(million, KeyType::u64);

@@ -154,7 +154,7 @@ class MsdSorter final : public Sorter {
     using namespace kernels::embedded;
     if (shape_.tiles.count != 0) {
       count_module_ = kernels::build(device, capabilities,
-                                     {columns_cl, tile_rows_cl, msd_cells_cl, msd_tiles_cl},
+                                     {columns_cl, msd_rows_cl, msd_cells_cl, msd_tiles_cl},
                                      shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ =
@@ -566,7 +566,7 @@ class Msd final : public Algorithm {
       return Rank::unsuited;
     // Short lists of floats do not spread by leading bits, and radix passes over them are fast.
     if (sortium::info(problem.key).is_float && sortium::info(problem.key).bytes == 4 &&
-        has_much_local(device) && problem.count <= std::uint64_t{1} << 21)
+        has_much_local(device) && RadixPasses::may_partition(problem, device, {}))
       return Rank::unsuited;
     const auto passes = digits(problem, digit_bits).size();
     const std::uint64_t record = sortium::info(problem.key).bytes +

@@ -1,8 +1,8 @@
 // msd, lists of up to 2^21 records that are partitioned by one digit. Two kernels replace the
 // clearing, counting and partitioning of longer lists. msd_count_tiles stores the digit counts of
 // each tile. msd_partition_tiles, with one work-group for each tile, adds up these counts itself
-// (tile_rows.cl). Another launch for the sums would take as long as the work itself. columns.cl,
-// tile_rows.cl and msd_cells.cl come before this file.
+// (msd_rows.cl). Another launch for the sums would take as long as the work itself. columns.cl,
+// msd_rows.cl and msd_cells.cl come before this file.
 
 PARAMETER(COUNT_WG)     // work-items of a work-group of msd_count_tiles
 PARAMETER(COUNT_ITEMS)  // keys that a work-item of msd_count_tiles loads at a time

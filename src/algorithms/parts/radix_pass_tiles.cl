@@ -100,8 +100,8 @@ typedef struct {
   u32 first_pass;
   u32 odd;       // 1: an odd number of passes is skipped
   u32 low_bits;  // number of bits to settle after the last pass (radix_settle.cl)
-  u32 first_tile, next_tile, differ;  // radix_rows.cl
-  u32 padding[21];  // pads to HEAD_BYTES. Samples, histograms and lists of groups begin behind it
+  u32 first_tile, next_tile, differ, is_left;  // radix_rows.cl
+  u32 padding[20];  // pads to HEAD_BYTES. Samples, histograms and lists of groups begin behind it
 #if ALTERNATING
   union {
     ukey_t keys[TILE];
@@ -128,9 +128,6 @@ typedef struct {
   index_t scratch[SCAN_WORDS(RADIX)];
   u32 ranks[SUB_GROUPS * RANK_WORDS];
   u32 sums[TEAMS * RADIX];
-#if !LOOKS_BACK
-  u32 row_sums[2 * ROW_TEAMS * RADIX];
-#endif
 #if MAP_LOCAL
   map_t map;
 #endif

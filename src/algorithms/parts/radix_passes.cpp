@@ -25,6 +25,8 @@ constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;
 // far.
 constexpr std::uint64_t small_tiles_from = std::uint64_t{1} << 21;
 constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
+// Longer lists are never sorted by tiles that do not look back.
+constexpr std::uint64_t short_to = std::uint64_t{1} << 22;
 // The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
 // tiles.
 constexpr std::uint64_t least_items = 3;
@@ -39,6 +41,12 @@ std::uint64_t state_bytes(std::uint64_t passes) { return (2 * (2 * passes + 4) +
 
 unsigned count_bits(const Parameters& given) {
   return static_cast<unsigned>(given.number("count_bits", 30));
+}
+
+// Bytes of `counts` in radix_rows.cl.
+std::uint64_t group_count_bytes(std::uint64_t tiles, std::uint64_t passes) {
+  constexpr std::uint64_t group = 16;  // ROW_GROUP
+  return (passes + 1) * ceil_div(tiles, group) * radix_size * 4;
 }
 
 // Returns how many keys the work-groups of `shape` sample to choose low digits that no pass sorts;
@@ -89,12 +97,6 @@ std::uint64_t fixed_local_bytes(const Problem& problem, const Capabilities& devi
   const std::uint64_t sums = s.work_group * 4;
   return head_bytes + first_or_segments + first_tiles + runs + to_out + scratch + ranks + sums +
          map_bytes + gap_bytes;
-}
-
-// Bytes of row_sums in onesweep_memory_t, which only tiles that do not look back have.
-std::uint64_t row_sum_bytes(const RadixPassShape& s) {
-  const std::uint64_t teams = s.work_group / (radix_size / 8);
-  return 2 * teams * radix_size * 4;
 }
 
 // True if a kernel copies the map of its keys to local memory.
@@ -183,26 +185,30 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
                             s.items, s.work_group, s.local_bytes, available, most));
 }
 
+// The most items of tiles of 4-byte keys that do not look back: more are slower than looking back.
+// Measured on an H200.
+constexpr unsigned most_items_of_rows = 45;
+
 // Returns whether tiles look back. A short list of keys of up to 32 bits uses a table of all tiles'
 // counts instead, if all its tiles can be sorted at the same time. (Passes over longer keys leave
 // out low digits, which need the counts of all digits.)
 bool looks_back(const Problem& problem, const Capabilities& device, const Parameters& given,
                 const RadixPassOptions& options, RadixPassKind kind, const RadixPassShape& s) {
-  const std::uint64_t bytes = s.local_bytes + row_sum_bytes(s);
   const bool possible = kind == RadixPassKind::plain && options.segments == 0 && !options.lists &&
                         !s.alternating && s.tile() < 1u << 16 &&
-                        problem.count >> count_bits(given) == 0 && bytes <= device.local_struct;
+                        problem.count >> count_bits(given) == 0;
   const bool all_at_once =
-      ceil_div(problem.count, s.tile()) <= std::uint64_t{device.compute_units} * s.resident &&
-      s.resident * bytes <= device.local_struct;
+      ceil_div(problem.count, s.tile()) <= std::uint64_t{device.compute_units} * s.resident;
   const bool useful = possible && all_at_once && key_bits(problem) <= 32 &&
-                      given.number("count_bits", 0) == 0 && given.number("groups", 0) == 0;
+                      s.items <= most_items_of_rows && given.number("count_bits", 0) == 0 &&
+                      given.number("groups", 0) == 0;
   const bool looks = given.number("look_back", useful ? 0 : 1) != 0;
   if (!looks && !possible)
-    unsupported(options, fmt::format("look_back=0 needs tiles of fewer than 65536 records, and {} "
-                                     "bytes of local memory; tiles have {} records, and the device "
-                                     "allows {} bytes",
-                                     bytes, s.tile(), device.local_struct));
+    unsupported(options, fmt::format("look_back=0 needs tiles of fewer than 65536 records whose "
+                                     "keys and values have local memory of their own; tiles have "
+                                     "{} records of {} bytes, and the device allows {} bytes",
+                                     s.tile(), info(problem.key).bytes + value_bytes(problem),
+                                     device.local_struct));
   return looks;
 }
 
@@ -219,7 +225,6 @@ RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& devi
   choose_items(problem, device, given, options, kind, s);
   s.common_share = small_tiles ? 40 : 8;  // measured on an H200
   s.looks_back = looks_back(problem, device, given, options, kind, s);
-  if (!s.looks_back) s.local_bytes += static_cast<unsigned>(row_sum_bytes(s));
 
   const std::uint64_t tiles = ceil_div(problem.count, s.tile());
   s.tiles = tiles + (small_tiles ? 0  // partition() has no small tiles
@@ -270,7 +275,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
 
 bool RadixPasses::may_partition(const Problem& problem, const Capabilities& device,
                                 const Parameters& given) {
-  return key_bits(problem) <= 32 && device.kind != DeviceKind::cpu &&
+  return problem.count <= short_to && key_bits(problem) <= 32 && device.kind != DeviceKind::cpu &&
          !radix_pass_shape(problem, device, given, {.algorithm = "msd"}, RadixPassKind::plain)
               .looks_back;
 }
@@ -307,7 +312,9 @@ void RadixPasses::lay_out(const RadixPassOptions& options, ScratchLayout& layout
   const std::uint64_t passes = digits_.size();
   const auto add_counts = [&] {
     const std::uint64_t histograms = passes * radix_size * kernels::index_bytes(problem_.count);
-    return Counts{layout.add(histograms), layout.add(state_bytes(passes))};
+    return Counts{
+        layout.add(shape_.looks_back ? histograms : group_count_bytes(shape_.tiles, passes)),
+        layout.add(state_bytes(passes))};
   };
   counts_ = add_counts();
   if (may_tie_) tie_counts_ = add_counts();
@@ -356,10 +363,10 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
   using namespace kernels::embedded;
   if (!shape.looks_back) {
     defines.set("TRIES_LEADING", int{tries_leading_ && what == Build::sort});
-    return kernels::build(device, capabilities,
-                          {key_map_cl, equalize_cl, stretch_cl, columns_cl, tile_rows_cl,
-                           radix_pass_tiles_cl, radix_rows_cl},
-                          defines);
+    return kernels::build(
+        device, capabilities,
+        {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_rows_cl},
+        defines);
   }
   defines.set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_));
   return kernels::build(
@@ -444,11 +451,11 @@ void RadixPasses::sort_all(Queue& queue, const Operands& o, Kernel& kernel,
     launch(queue, o, kernel, shape, counts.histograms.in(o), counts.state.in(o), digits_, gate,
            "sort", {});
   else
-    launch_rows(queue, o, kernel, shape, counts.state.in(o), gate, leading);
+    launch_rows(queue, o, kernel, shape, counts, gate, leading);
 }
 
 void RadixPasses::launch_rows(Queue& queue, const Operands& o, Kernel& kernel,
-                              const RadixPassShape& shape, Memory state, Gate gate,
+                              const RadixPassShape& shape, const Counts& counts, Gate gate,
                               Leading leading) const {
   const auto [shifts, widths] = packed(digits_);
   const auto a = buffers_.pass(0, o);
@@ -459,8 +466,9 @@ void RadixPasses::launch_rows(Queue& queue, const Operands& o, Kernel& kernel,
                       {"values_in", a.values_in},
                       {"values_a", a.values_out},
                       {"values_b", b.values_out},
+                      {"counts", counts.histograms.in(o)},
                       {"table", look_.in(o)},
-                      {"state", state},
+                      {"state", counts.state.in(o)},
                       {"in_place", std::uint32_t{o.in_place()}},
                       {"n", problem_.count},
                       {"shifts", shifts},

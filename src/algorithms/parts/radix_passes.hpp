@@ -162,7 +162,7 @@ class RadixPasses {
   // The shape of the sort of keys that tie. Such lists have frequent keys, so their digits have few
   // values.
   [[nodiscard]] const RadixPassShape& tie_shape() const;
-  // Histograms and states of one launch.
+  // Histograms (of radix_rows.cl: the counts of groups of tiles) and states of one launch.
   struct Counts {
     ScratchLayout::Slice histograms, state;
   };
@@ -194,7 +194,8 @@ class RadixPasses {
   void sort_all(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
                 const Counts& counts, Gate gate, Leading leading) const;
   void launch_rows(Queue& queue, const Operands& operands, Kernel& kernel,
-                   const RadixPassShape& shape, Memory state, Gate gate, Leading leading) const;
+                   const RadixPassShape& shape, const Counts& counts, Gate gate,
+                   Leading leading) const;
   void launch(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
               Memory starts, Memory state, const std::vector<Digit>& digits, Gate gate,
               std::string_view phase, Extra extra) const;

@@ -1,13 +1,13 @@
 // Radix passes over a short list: each work-group keeps its tile for all passes. It ranks its keys,
-// and stores the tile's digit counts as a row of a table. When all rows are stored, it adds them up
-// (tile_rows.cl), which tells where its records go. There is no look-back, and the digits of all
-// passes need not be counted first.
+// and stores the tile's digit counts as a row of a table. When all rows are stored, it adds them
+// up, which tells where its records go. There is no look-back, and the digits of all passes need
+// not be counted first.
 //
 // There are as many work-groups as tiles. But if not all of them can run at the same time, those
 // that run take the others' tiles: a work-group waits only for tiles that running ones have taken.
 //
-// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, tile_rows.cl, radix_pass_tiles.cl
-// (the steps for one tile), this file.
+// Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, radix_pass_tiles.cl (the steps
+// for one tile), this file.
 
 PARAMETER(WG)             // work-items of a work-group
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
@@ -20,6 +20,39 @@ PARAMETER(TRIES_LEADING)  // 1: partitions by the leading digit, if it spreads
 #define ROWS_STORED(phase) (2 + (phase))         // number of rows that are stored
 #define ROWS_DONE(phase) (3 + PASSES + (phase))  // number of tiles that are written
 
+// The table has, for each phase, the counts of each group of ROW_GROUP tiles, which the tiles add
+// up; then two rows of 16-bit counts for each tile, for even and odd phases; then for each tile 1 +
+// the number of the work-group that has taken it. If each work-group added up the rows of all
+// tiles, it would read four times as much.
+#define ROW_GROUP 16u
+#define ROW_GROUPS(tiles) (((tiles) + ROW_GROUP - 1) / ROW_GROUP)
+
+// Work-item t < RADIX returns the number of all records with digit t, and stores in *before the
+// number of those in tiles before `tile`.
+#define GROUPS_AT_ONCE 8u
+INLINE u32 sum_rows(GLOBAL const u32* groups, GLOBAL const u16* rows, u32 tiles, u32 tile,
+                    u32* before) {
+  const u32 t = local_id() % RADIX, own = tile / ROW_GROUP, end = ROW_GROUPS(tiles);
+  u32 all = 0, earlier = 0, row[ROW_GROUP - 1];
+  UNROLL
+  for (u32 i = 0; i < ROW_GROUP - 1; ++i)
+    row[i] = rows[min(own * ROW_GROUP + i, tiles - 1) * RADIX + t];
+  for (u32 base = 0; base < end; base += GROUPS_AT_ONCE) {
+    u32 count[GROUPS_AT_ONCE];
+    UNROLL
+    for (u32 i = 0; i < GROUPS_AT_ONCE; ++i) count[i] = groups[min(base + i, end - 1) * RADIX + t];
+    UNROLL
+    for (u32 i = 0; i < GROUPS_AT_ONCE; ++i) {
+      all += base + i < end ? count[i] : 0;
+      earlier += base + i < own ? count[i] : 0;
+    }
+  }
+  UNROLL
+  for (u32 i = 0; i < ROW_GROUP - 1; ++i) earlier += own * ROW_GROUP + i < tile ? row[i] : 0;
+  *before = earlier;
+  return all;
+}
+
 // How often a work-group that has a tile looks for tiles that are left, before it takes one: the
 // others may just have begun.
 #define PATIENCE 64
@@ -27,9 +60,9 @@ PARAMETER(TRIES_LEADING)  // 1: partitions by the leading digit, if it spreads
 // Takes another tile, and returns its number. If none is left, that is the number of tiles.
 INLINE u32 take_another(LOCAL onesweep_memory_t* mine, GLOBAL u32* ticket, u32 tiles) {
   if (local_id() == 0) {
-    for (u32 i = 0; i < PATIENCE && load_relaxed(ticket) < tiles; ++i) {
-    }
-    mine->next_tile = load_relaxed(ticket) < tiles ? global_add(ticket, 1u) : tiles;
+    u32 is_left = mine->is_left;
+    for (u32 i = 0; i < PATIENCE && is_left; ++i) is_left = load_relaxed(ticket) < tiles;
+    mine->next_tile = is_left ? global_add(ticket, 1u) : tiles;
   }
   barrier_local();
   return min(mine->next_tile, tiles);
@@ -83,7 +116,11 @@ OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts
 }
 
 // Passes read and write as those of radix_passes.cl: the parameters have the same meaning, except:
-//   table     work space: two rows of 128 words for each tile, and behind them a word for each tile
+//   counts    work space, 0 at first: for each phase RADIX words for each group of tiles. There are
+//             up to PASSES + 1 phases
+//   table     work space: for each tile two rows of 16-bit counts, for even and odd phases; then
+//   for
+//             each tile 1 + the number of the work-group that has taken it
 //   state     work space, 0 at first: 2 * PASSES + 4 words
 //   lead      TRIES_LEADING: shift of the leading digit, of 8 bits. If no value of it has more than
 //             `capacity` records, the records are partitioned by it, from `in` to `a`, and *skewed
@@ -92,10 +129,10 @@ OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts
 KERNEL_RESIDENT(WG, RESIDENT)
 void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t* keys_b,
                 GLOBAL const value_t* values_in, GLOBAL value_t* values_a, GLOBAL value_t* values_b,
-                GLOBAL u32* table, GLOBAL u32* state, u32 in_place, u64 n, u64 shifts, u64 widths,
-                u32 values_are_positions, u32 last_keys, GLOBAL u32* ties, GLOBAL const u32* gate,
-                u32 gate_least, u32 gate_most, u32 lead, u32 capacity, GLOBAL u32* starts,
-                GLOBAL u32* skewed) {
+                GLOBAL u32* counts, GLOBAL u32* table, GLOBAL u32* state, u32 in_place, u64 n,
+                u64 shifts, u64 widths, u32 values_are_positions, u32 last_keys, GLOBAL u32* ties,
+                GLOBAL const u32* gate, u32 gate_least, u32 gate_most, u32 lead, u32 capacity,
+                GLOBAL u32* starts, GLOBAL u32* skewed) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
@@ -103,7 +140,8 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
   if (load_relaxed(ties) != 0) return;
 #endif
   const u32 t = local_id(), tiles = (u32)((n + TILE - 1) / TILE);
-  GLOBAL u32* owners = table + (u64)tiles * RADIX;
+  const u32 group_words = ROW_GROUPS(tiles) * RADIX;
+  GLOBAL u32* owners = table + tiles * RADIX;
   LOCAL u32* my_ranks = MY_RANKS;
   if (t == 0) mine->differ = 0, mine->first_tile = global_add(&state[ROWS_TICKET], 1u);
   barrier_local();
@@ -124,7 +162,8 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
     p.values_from = pass == 0 ? values_in : from_a ? values_a : values_b;
     p.positions = values_are_positions && pass == 0;
     p.n = n;
-    GLOBAL u16* rows = (GLOBAL u16*)(table + (phase % 2) * (u64)tiles * ROW_WORDS);
+    GLOBAL u32* groups = counts + phase * group_words;
+    GLOBAL u16* rows = (GLOBAL u16*)(table + phase % 2 * (tiles * (RADIX / 2)));
 
     u32 number = mine->first_tile, stored = 0, moved = 0, moving = 0;
     for (;;) {
@@ -140,6 +179,7 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
       u32 place[(ITEMS + 1) / 2], digits[1];
       load_keys(p, tile, key);
       const u32 count = tile->count;
+      if (takes && t == 0) mine->is_left = load_relaxed(&state[ROWS_TICKET]) < tiles;
       if (takes && !moving)
         compare_keys(mine, key, CODE_OF(keys_in[0]), FIRST_OF_LANE, count, shifts, widths);
       rank_keys(mine, sg, p, key, digits, place);
@@ -148,8 +188,11 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
       const u32 with_padding = sum_digit(mine->ranks, mine->sums, &in_teams);
 
       if (!moving) {
-        if (t < RADIX)
-          rows[number * RADIX + t] = (u16)(with_padding - (t == p.mask ? TILE - count : 0));
+        if (t < RADIX) {
+          const u32 of_tile = with_padding - (t == p.mask ? TILE - count : 0);
+          rows[number * RADIX + t] = (u16)of_tile;
+          global_add(&groups[number / ROW_GROUP * RADIX + t], of_tile);
+        }
         if (takes && t == 0) owners[number] = group_id() + 1;
         ++stored;
         u32 next = tiles;
@@ -198,8 +241,7 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
       if (!moving) wait_for(&state[ROWS_STORED(phase)], tiles);
       moving = 1;
       u32 in_earlier;
-      const u32 in_all =
-          sum_rows(mine->row_sums, (GLOBAL const uint4*)rows, tiles, number, &in_earlier);
+      const u32 in_all = sum_rows(groups, rows, tiles, number, &in_earlier);
       const u32 partitions = takes && TRIES_LEADING;
       if (takes && moved == 0) {
         choose_digits(mine, load_relaxed(&state[ROWS_DIFFER]), shifts, widths, in_place);

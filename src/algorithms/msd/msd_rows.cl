@@ -1,7 +1,6 @@
-// Short lists: tiles tell each other their digit counts by a table, which has the counts of one
-// tile in each row. Each work-group adds up the rows itself. A look-back would be slower: in a
-// short list all tiles begin at the same time, so each would look back to the first one. columns.cl
-// comes before this file.
+// msd, short lists: a work-group adds up the rows of a table, which has the counts of one tile in
+// each row. A look-back would be slower: in a short list all tiles begin at the same time, so each
+// would look back to the first one. columns.cl comes before this file.
 
 PARAMETER(WG)  // work-items of a work-group
 
