@@ -303,12 +303,13 @@ TEST_F(ExternalLines, TransfersThatFail) {
   write("in", text);
   agrees_in_runs("", "");
   const auto before = files();
-  for (const auto& [call, file] : {std::pair{"pread", "/in"},
-                                   {"pwrite", "(deleted)"},
-                                   {"pread", "(deleted)"},
-                                   {"pwrite", ".tmp"}})
+  for (const auto& transfer : {std::pair{"pread", "/in"},
+                               {"pwrite", "(deleted)"},
+                               {"pread", "(deleted)"},
+                               {"pwrite", ".tmp"}})
     for (const int n : {1, 3}) {
-      const bool writes = std::string_view(call) == "pwrite";
+      const std::string call = transfer.first, file = transfer.second;
+      const bool writes = call == "pwrite";
       const int error = writes ? ENOSPC : EIO;
       const auto sort = [&](const std::string& how) {
         return shell(

@@ -101,6 +101,7 @@ void* counted(const Allocate& allocate) {
 }  // namespace
 
 // Every allocation of the program and its libraries comes here, also those of operator new.
+#pragma GCC visibility push(default)
 extern "C" {
 
 void* malloc(std::size_t bytes) {
@@ -138,5 +139,6 @@ void* dlopen(const char* file, int mode) {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 #endif

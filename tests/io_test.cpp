@@ -270,8 +270,9 @@ TEST_F(Blocks, TransfersThatFail) {
   ASSERT_EQ(run("sort k --type u64 -o sorted.npy").code, 0);
   const std::string expected = read("sorted.npy");
   const std::pair<std::string, std::string> transfers[] = {{"pread", "/k"}, {"pwrite", ".tmp"}};
-  for (const auto& [call, file] : transfers)
+  for (const auto& transfer : transfers)
     for (const int n : {1, 2, 4}) {
+      const std::string call = transfer.first, file = transfer.second;
       const auto sort = [&](const std::string& how) {
         return shell(
             fmt::format("ASAN_OPTIONS=verify_asan_link_order=0 FAIL_IO={}:{}:{}:{} "

@@ -114,8 +114,7 @@ Sizes sizes_for(const Plan& plan, const MethodUnderTest& m) {
       if (!is_set("SORTIUM_TEST_SMALL") || n <= 1100) (n < 5'000 ? s.often : s.seldom).push_back(n);
   for (auto* list : {&s.often, &s.seldom}) {
     std::ranges::sort(*list);
-    const auto tail = std::ranges::unique(*list);
-    list->erase(tail.begin(), tail.end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
     if (m.algorithm.quadratic) std::erase_if(*list, [](auto n) { return n > 4096; });
     // These methods compile different kernels for nearby sizes. Oclgrind tests more sizes.
     if (is_limited(m.algorithm) && builds_slowly() && !on_host())

@@ -93,7 +93,8 @@ class Steps : public testing::TestWithParam<Setup> {};
 // Compares with the same steps on the host. dt is a power of two, so no product is rounded, and
 // only one result is right.
 TEST_P(Steps, AreThoseOfTheHost) {
-  const auto& [name, grid, dt] = GetParam();
+  const unsigned grid = GetParam().grid;
+  const double dt = GetParam().dt;
   Pic pic(test_device(), {some, grid, dt});
   Particles host = read(pic, pic.before());
   const Tally start = pic.tally_before();
@@ -145,7 +146,8 @@ TEST_P(Steps, AreThoseOfTheHost) {
 
 // Each particle's charge, by its distance from four nodes.
 TEST_P(Steps, ChargeIsSharedOutByDistance) {
-  const auto& [name, grid, dt] = GetParam();
+  const unsigned grid = GetParam().grid;
+  const double dt = GetParam().dt;
   Pic pic(test_device(), {some, grid, dt});
   const Particles p = read(pic, pic.before());
   const double weight = std::sqrt(static_cast<double>(pic.charge()));
