@@ -177,6 +177,8 @@ TEST(MsdShape, PassesPartitionShortListsOfShortKeys) {
     EXPECT_FALSE(by_passes(keys(3'100'000, key)));  // tiles of more items than are fast
     EXPECT_TRUE(by_passes(pairs(2 * million, key)));
     EXPECT_FALSE(by_passes(pairs(2 * million + 1, key)));  // two digits
+    EXPECT_TRUE(by_passes(pairs(2'300'000, key), much, "bits=8"));
+    EXPECT_FALSE(by_passes(keys(million, key), much, "sample=1"));
     EXPECT_TRUE(by_passes(pairs(million, key, 8)));
   }
   Problem some_bits = keys(million, KeyType::u64);

@@ -134,6 +134,23 @@ TEST_F(NvrtcCalls, Records) {
   compile_strides(device);
   EXPECT_GT(device->compilations, 40u);
 }
+// Lists that radix passes sort without look-back, or partition.
+TEST_F(NvrtcCalls, ShortLists) {
+  CheckingQueue queue(device);
+  const auto compiles = [&](const char* algorithm, const char* parameters, const Problem& p) {
+    return compile_sort({find_algorithm(algorithm).info(), parameters}, p, device->info().claimed,
+                        device, queue);
+  };
+  for (const auto key : {KeyType::u32, KeyType::i32, KeyType::f32})
+    for (const std::uint64_t count : {100'003, 2'000'003, 3'000'000})
+      for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
+        const Problem p{.key = key, .count = count, .payload = payload};
+        EXPECT_EQ(compiles("onesweep", "", p), "");
+        EXPECT_EQ(compiles("onesweep", "look_back=0", p), "");
+        EXPECT_EQ(compiles("msd", "", p), "");
+      }
+  EXPECT_EQ(compiles("msd", "bits=8", {.count = 2'300'000, .payload = Payload::values}), "");
+}
 // Long keys, of which passes may leave out low digits.
 TEST_F(NvrtcCalls, LowDigits) {
   CheckingQueue queue(device);

@@ -107,7 +107,9 @@ class MsdSorter final : public Sorter {
   std::uint64_t bytes_moved() const override {  // if keys spread; otherwise more
     const unsigned passes =
         (shape_.bits > digit_bits ? 2 : 1) + (partition_sorts(problem_, shape_) ? 0 : 1);
-    return problem_.count * info(problem_.key).bytes + bytes_of_passes(problem_, passes, 1);
+    const std::uint64_t counted =
+        shape_.passes_partition ? 0 : problem_.count * info(problem_.key).bytes;
+    return counted + bytes_of_passes(problem_, passes, 1);
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
@@ -153,8 +155,7 @@ class MsdSorter final : public Sorter {
   void build_count(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
     if (shape_.tiles.count != 0) {
-      count_module_ = kernels::build(device, capabilities,
-                                     {columns_cl, msd_rows_cl, msd_cells_cl, msd_tiles_cl},
+      count_module_ = kernels::build(device, capabilities, {columns_cl, msd_cells_cl, msd_tiles_cl},
                                      shape_.tiles.defines(problem_));
       count_ = count_module_->kernel("msd_count_tiles");
       partition_ =
@@ -532,9 +533,11 @@ class Msd final : public Algorithm {
         .needs_progress = true,
         .cost =
             "one read of the keys, one or two passes and, if more than 16 bits are compared, "
-            "the local sort, each of which reads and writes every record once; 5 launches (4 "
-            "for short lists, whose keys are read once more if they are not uniform, 6 for long "
-            "ones with values, one more for floats and another for "
+            "the local sort, each of which reads and writes every record once; 5 launches (2 "
+            "and a fill for short lists of keys of up to 32 bits, 4 for those of longer keys, "
+            "which "
+            "are read once more if they are not uniform, 6 for long lists with values, one more "
+            "for floats and another for "
             "long "
             "lists of floats alone, up to 8 where 64-bit keys may be mapped or 32-bit integers "
             "equalized), of which those for the "
@@ -557,12 +560,13 @@ class Msd final : public Algorithm {
   //
   // With little local memory, lists of up to 2^22 records are not sorted by cells, and integers are
   // not sampled: if keys do not spread by leading bits, launches are wasted. Only for integers of
-  // more than 32 bits alone, up to 2^21 records, this costs less than uniform keys gain. Measured
-  // on an H100 through OpenCL.
+  // more than 32 bits alone, up to 2^21 records, this costs less than uniform keys gain (measured
+  // on an H100 through OpenCL). A failed attempt of radix passes to partition costs less.
   Rank suits(const Problem& problem, const Capabilities& device) const override {
     if (!has_much_local(device) && problem.count <= std::uint64_t{1} << 22 &&
         (problem.count > std::uint64_t{1} << 21 || problem.payload != Payload::none ||
-         sortium::info(problem.key).is_float || key_bits(problem) <= 32))
+         sortium::info(problem.key).is_float ||
+         (key_bits(problem) <= 32 && !RadixPasses::may_partition(problem, device, {}))))
       return Rank::unsuited;
     // Short lists of floats do not spread by leading bits, and radix passes over them are fast.
     if (sortium::info(problem.key).is_float && sortium::info(problem.key).bytes == 4 &&

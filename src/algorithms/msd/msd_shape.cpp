@@ -551,8 +551,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.spread_bits = 0;
   else if (shape.spread_bits != 0)
     shape.tiles = {};
-  if (shape.bits == digit_bits && !info(problem.key).is_float && !partition_sorts(problem, shape) &&
-      RadixPasses::may_partition(problem, device, given)) {
+  if (shape.bits == digit_bits && !given.has("sample") && !info(problem.key).is_float &&
+      !partition_sorts(problem, shape) && RadixPasses::may_partition(problem, device, given)) {
     shape.tiles = {};
     shape.passes_partition = true;
   }

@@ -13,7 +13,8 @@ class OnesweepSorter final : public Sorter {
   std::uint64_t scratch_bytes() const override { return scratch_.bytes(); }
   std::string parameters() const override { return passes_.parameters(); }
   std::uint64_t bytes_moved() const override {
-    const std::uint64_t histogram_reads = problem_.count * info(problem_.key).bytes;
+    const std::uint64_t histogram_reads =
+        passes_.looks_back() ? problem_.count * info(problem_.key).bytes : 0;
     return histogram_reads + bytes_of_passes(problem_, passes_.pass_count(), 1);
   }
   void build(Device& device, const Capabilities& capabilities) override {
@@ -43,7 +44,8 @@ class Onesweep final : public Algorithm {
         .stable = true,
         .needs_progress = true,
         .cost =
-            "one read of the keys for the histograms, then bits/8 passes that read and write "
+            "one read of the keys for the histograms (not in short lists), then bits/8 passes that "
+            "read and write "
             "every record once; 1 launch and a fill; passes over digits that all keys share are "
             "skipped, and of long keys those over low digits that samples do not need",
         .parameters = {

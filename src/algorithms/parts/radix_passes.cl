@@ -395,7 +395,10 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
 #if CODES && !SEGMENTED
-  if (load_relaxed(ties) != 0) return;
+  // One work-item looks, because others may set `ties` meanwhile.
+  if (local_id() == 0) mine->skipped = load_relaxed(ties);
+  barrier_local();
+  if (mine->skipped != 0) return;
 #endif
 #if MAPS
   const window_t window = load_window(map);

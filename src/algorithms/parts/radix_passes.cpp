@@ -25,7 +25,9 @@ constexpr std::uint64_t shared_from = std::uint64_t{1} << 21;
 // far.
 constexpr std::uint64_t small_tiles_from = std::uint64_t{1} << 21;
 constexpr std::uint64_t small_tiles_from_codes = std::uint64_t{1} << 23;
-// Longer lists are never sorted by tiles that do not look back.
+// has_much_local() is true above this.
+constexpr std::uint64_t much_local_bytes = 128 * 1024;
+// In longer lists, tiles look back.
 constexpr std::uint64_t short_to = std::uint64_t{1} << 22;
 // The fewest records of a work-item. With 1 instead of 3, look-back would have three times as many
 // tiles.
@@ -185,8 +187,8 @@ void choose_items(const Problem& problem, const Capabilities& device, const Para
                             s.items, s.work_group, s.local_bytes, available, most));
 }
 
-// The most items of tiles of 4-byte keys that do not look back: more are slower than looking back.
-// Measured on an H200.
+// The most records of a work-item in tiles that do not look back: more are slower than looking
+// back. Measured on an H200.
 constexpr unsigned most_items_of_rows = 45;
 
 // Returns whether tiles look back. A short list of keys of up to 32 bits uses a table of all tiles'
@@ -194,27 +196,29 @@ constexpr unsigned most_items_of_rows = 45;
 // out low digits, which need the counts of all digits.)
 bool looks_back(const Problem& problem, const Capabilities& device, const Parameters& given,
                 const RadixPassOptions& options, RadixPassKind kind, const RadixPassShape& s) {
+  const bool small_counts = problem.count >> count_bits(given) == 0;
   const bool possible = kind == RadixPassKind::plain && options.segments == 0 && !options.lists &&
-                        !s.alternating && s.tile() < 1u << 16 &&
-                        problem.count >> count_bits(given) == 0;
+                        !s.alternating && small_counts;
   const bool all_at_once =
       ceil_div(problem.count, s.tile()) <= std::uint64_t{device.compute_units} * s.resident;
-  const bool useful = possible && all_at_once && key_bits(problem) <= 32 &&
-                      s.items <= most_items_of_rows && given.number("count_bits", 0) == 0 &&
-                      given.number("groups", 0) == 0;
+  const bool useful = possible && all_at_once && problem.count <= short_to &&
+                      key_bits(problem) <= 32 && s.items <= most_items_of_rows &&
+                      given.number("count_bits", 0) == 0 && given.number("groups", 0) == 0;
   const bool looks = given.number("look_back", useful ? 0 : 1) != 0;
+  if (!looks && !small_counts)
+    unsupported(options, fmt::format("look_back=0 needs fewer than 2^{} records, not {}",
+                                     count_bits(given), problem.count));
   if (!looks && !possible)
-    unsupported(options, fmt::format("look_back=0 needs tiles of fewer than 65536 records whose "
-                                     "keys and values have local memory of their own; tiles have "
-                                     "{} records of {} bytes, and the device allows {} bytes",
-                                     s.tile(), info(problem.key).bytes + value_bytes(problem),
-                                     device.local_struct));
+    unsupported(options,
+                fmt::format("look_back=0 with values needs more than {} bytes of local memory; the "
+                            "device allows {}",
+                            much_local_bytes, device.local_struct));
   return looks;
 }
 
 }  // namespace
 
-bool has_much_local(const Capabilities& device) { return device.local_struct > 128 * 1024; }
+bool has_much_local(const Capabilities& device) { return device.local_struct > much_local_bytes; }
 
 RadixPassShape radix_pass_shape(const Problem& problem, const Capabilities& device,
                                 const Parameters& given, const RadixPassOptions& options,
@@ -275,9 +279,14 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
 
 bool RadixPasses::may_partition(const Problem& problem, const Capabilities& device,
                                 const Parameters& given) {
-  return problem.count <= short_to && key_bits(problem) <= 32 && device.kind != DeviceKind::cpu &&
-         !radix_pass_shape(problem, device, given, {.algorithm = "msd"}, RadixPassKind::plain)
-              .looks_back;
+  if (problem.count > short_to || key_bits(problem) > 32 || device.kind == DeviceKind::cpu)
+    return false;
+  try {
+    return !radix_pass_shape(problem, device, given, {.algorithm = "msd"}, RadixPassKind::plain)
+                .looks_back;
+  } catch (const Error&) {
+    return false;  // the device cannot run the passes
+  }
 }
 
 void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
@@ -289,8 +298,9 @@ void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& gi
     mapped_shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::equalized);
   // Keys with values that do not spread are faster with small tiles and two work-groups on a
   // compute unit. In long lists only if digits have few values: otherwise runs are too short.
-  const bool small_tiles = options.skewed && problem_.payload != Payload::none &&
-                           shape_.resident == 1 && shape_.work_group == 2 * radix_size &&
+  const bool small_tiles = options.skewed && !options.tries_leading &&
+                           problem_.payload != Payload::none && shape_.resident == 1 &&
+                           shape_.work_group == 2 * radix_size &&
                            problem_.count > (codes_ ? small_tiles_from_codes : small_tiles_from);
   const bool always_small =
       small_tiles && !options.tells_few_digits && problem_.count <= small_tiles_to;
@@ -416,7 +426,7 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
 
 void RadixPasses::sort_or_partition(Queue& queue, const Operands& o, std::uint32_t shift,
                                     std::uint32_t capacity, Memory starts, Memory skewed) const {
-  sort_all(queue, o, *sorts_[0].kernel, shape_, counts_, {},
+  sort_all(queue, o, *sorts_[0].kernel, sorts_[0].shape, counts_, {},
            {.shift = shift, .capacity = capacity, .starts = starts, .skewed = skewed});
 }
 

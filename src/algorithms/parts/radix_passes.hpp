@@ -1,8 +1,8 @@
-// Stable radix passes with decoupled look-back: a pass reads every record once and writes it once.
-// An algorithm can sort with them (all digits, the least significant first) or partition with them
-// (one or two digits, the most significant first).
-// Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs" (2022);
-// Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
+// Stable radix passes, with decoupled look-back except in short lists: a pass reads every record
+// once and writes it once. An algorithm can sort with them (all digits, the least significant
+// first) or partition with them (one or two digits, the most significant first). Adinets, Merrill,
+// "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs" (2022); Merrill, Garland,
+// "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
 #pragma once
 
 #include <memory>
@@ -96,6 +96,8 @@ class RadixPasses {
 
   // The parameters in force: "work_group=…,items=…,resident=…".
   [[nodiscard]] std::string parameters() const;
+  // False if the keys are not counted before the first pass (radix_rows.cl).
+  [[nodiscard]] bool looks_back() const { return shape_.looks_back; }
   // The number of passes that sort() makes.
   [[nodiscard]] std::size_t pass_count() const { return digits_.size(); }
   void build(Device& device, const Capabilities& capabilities);
@@ -114,9 +116,9 @@ class RadixPasses {
   // True if the list is so short that sort_or_partition() may take the place of sort().
   [[nodiscard]] static bool may_partition(const Problem& problem, const Capabilities& device,
                                           const Parameters& given);
-  // Partitions the list by the digit of 8 bits from bit `shift` on, from its input to the output of
-  // pass 0, unless a value of the digit has more than `capacity` records: then sorts the list. Sets
-  // the word `skewed` to 0 or 1. `starts`: as for partition(); it is an output.
+  // If no value of the 8-bit digit from bit `shift` on has more than `capacity` records, partitions
+  // the list by it, from the input to the output of pass 0, writes `starts` (as for partition()),
+  // and sets the word `skewed` to 0. Otherwise sorts the list, and sets the word to 1.
   void sort_or_partition(Queue& queue, const Operands& operands, std::uint32_t shift,
                          std::uint32_t capacity, Memory starts, Memory skewed) const;
   // If the word `gate` is `listed`, sorts contiguous parts of the output of two partitioning

@@ -1,10 +1,11 @@
 // Radix passes over a short list: each work-group keeps its tile for all passes. It ranks its keys,
-// and stores the tile's digit counts as a row of a table. When all rows are stored, it adds them
-// up, which tells where its records go. There is no look-back, and the digits of all passes need
-// not be counted first.
+// stores the tile's digit counts as a row of a table, and adds them to the counts of its group of
+// tiles. When all work-groups have done so, it adds up the counts of the groups and the rows of its
+// own group. This tells where its records go. There is no look-back, and the digits of all passes
+// need not be counted first.
 //
-// There are as many work-groups as tiles. But if not all of them can run at the same time, those
-// that run take the others' tiles: a work-group waits only for tiles that running ones have taken.
+// There are as many work-groups as tiles. But perhaps not all of them run at the same time. Then
+// those that run also take the remaining tiles. So a work-group waits only for running ones.
 //
 // Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, radix_pass_tiles.cl (the steps
 // for one tile), this file.
@@ -53,8 +54,8 @@ INLINE u32 sum_rows(GLOBAL const u32* groups, GLOBAL const u16* rows, u32 tiles,
   return all;
 }
 
-// How often a work-group that has a tile looks for tiles that are left, before it takes one: the
-// others may just have begun.
+// How often a work-group looks at the ticket before it takes a second tile: work-groups that are
+// just beginning should get theirs.
 #define PATIENCE 64
 
 // Takes another tile, and returns its number. If none is left, that is the number of tiles.
@@ -118,9 +119,9 @@ OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts
 // Passes read and write as those of radix_passes.cl: the parameters have the same meaning, except:
 //   counts    work space, 0 at first: for each phase RADIX words for each group of tiles. There are
 //             up to PASSES + 1 phases
-//   table     work space: for each tile two rows of 16-bit counts, for even and odd phases; then
+//   table     work space: for each tile two rows of 16-bit counts, for even and odd phases. Then
 //   for
-//             each tile 1 + the number of the work-group that has taken it
+//             each tile 1 + the number of its work-group
 //   state     work space, 0 at first: 2 * PASSES + 4 words
 //   lead      TRIES_LEADING: shift of the leading digit, of 8 bits. If no value of it has more than
 //             `capacity` records, the records are partitioned by it, from `in` to `a`, and *skewed
@@ -136,20 +137,23 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
-#if CODES
-  if (load_relaxed(ties) != 0) return;
-#endif
   const u32 t = local_id(), tiles = (u32)((n + TILE - 1) / TILE);
   const u32 group_words = ROW_GROUPS(tiles) * RADIX;
   GLOBAL u32* owners = table + tiles * RADIX;
   LOCAL u32* my_ranks = MY_RANKS;
-  if (t == 0) mine->differ = 0, mine->first_tile = global_add(&state[ROWS_TICKET], 1u);
+  if (t == 0) {
+    mine->differ = 0;
+    // If keys tie, nothing is sorted. One work-item looks, because others may set `ties` meanwhile.
+    mine->first_tile =
+        CODES && load_relaxed(ties) != 0 ? tiles : global_add(&state[ROWS_TICKET], 1u);
+  }
   barrier_local();
   if (mine->first_tile >= tiles) return;
 
   u32 owned = 0, pass = 0;
   for (u32 phase = 0;; ++phase) {
-    // The first phase takes tiles. If it cannot make a pass, its ranks are in vain.
+    // The first phase takes tiles. It is also the first pass, unless its digit does not spread
+    // (TRIES_LEADING) or is the same in all keys: then its ranks are not used.
     const u32 takes = phase == 0;
     pass_t p;
     p.number = pass;
