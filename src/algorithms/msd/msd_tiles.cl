@@ -36,49 +36,6 @@ PARAMETER(ITEMS)        // records that a work-item has in a tile
     *(LOCAL uint4*)(to) = four;                                                         \
   }
 
-// Adds up the rows of `tiles` tiles. Work-item t < RADIX returns the sum of digit t in all rows,
-// and stores in *before its sum in the rows before `tile`. `sums`: 2 * ROW_TEAMS * RADIX words of
-// local memory, aligned to 16 bytes. Contains a barrier.
-INLINE u32 sum_rows(LOCAL u32* sums, GLOBAL const uint4* table, u32 tiles, u32 tile, u32* before) {
-  // Each team adds up consecutive rows. Each of its work-items adds up eight digits of these rows.
-  const u32 t = local_id(), team = t / ROW_QUADS, quad = t % ROW_QUADS,
-            rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
-  const u32 end = min((team + 1) * rows, tiles);
-  u32 sum[8], earlier[8];
-  UNROLL
-  for (u32 d = 0; d < 8; ++d) sum[d] = earlier[d] = 0;
-  for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
-    uint4 counts[ROWS_AT_ONCE];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
-      counts[i] = table[min(row + i, end - 1) * ROW_QUADS + quad];
-    UNROLL
-    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
-      if (row + i == tile) UNROLL
-      for (u32 d = 0; d < 8; ++d) earlier[d] = sum[d];
-      if (row + i < end) {
-        ADD_QUAD(sum, counts[i])
-      }
-    }
-  }
-  if (end <= tile) UNROLL
-  for (u32 d = 0; d < 8; ++d) earlier[d] = sum[d];
-  LOCAL u32* to = &sums[team * RADIX + 8 * quad];
-  PUT_QUAD(to, earlier, 0)
-  PUT_QUAD(to + 4, earlier, 4)
-  PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
-  PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
-  barrier_local();
-  u32 in_earlier = 0, in_all = 0;
-  if (t < RADIX) UNROLL
-  for (u32 q = 0; q < ROW_TEAMS; ++q) {
-    in_earlier += sums[q * RADIX + t];
-    in_all += sums[(ROW_TEAMS + q) * RADIX + t];
-  }
-  *before = in_earlier;
-  return in_all;
-}
-
 #if VALUE_BYTES
 // Loads the values of a tile of `count` records that begins at index `begin`. This work-item's
 // records lie SG_LANES apart, from record `first` of the tile on. `values` is null if a value is
@@ -191,7 +148,8 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
 // tile_partition() in msd_shape.cpp computes its size.
 typedef struct {
   union {
-    u32 sums[2 * ROW_TEAMS * RADIX];  // for sum_rows
+    u32 sums[2][ROW_TEAMS * RADIX];  // sums of each team's rows: [0] of the rows before the tile,
+                                     // [1] of all rows
     struct {
       ukey_t keys[TILE];
 #if VALUE_BYTES
@@ -210,6 +168,49 @@ typedef struct {
   u32 cells[CELLS / 2];  // counts of the tile's keys, 16 bits each
 #endif
 } msd_tile_memory_t;
+
+// Adds up the rows of `tiles` tiles. Work-item t < RADIX returns the sum of digit t in all rows,
+// and stores in *before its sum in the rows before `tile`. Contains a barrier.
+INLINE u32 sum_rows(LOCAL msd_tile_memory_t* own, GLOBAL const uint4* table, u32 tiles, u32 tile,
+                    u32* before) {
+  // Each team adds up consecutive rows. Each of its work-items adds up eight digits of these rows.
+  const u32 t = local_id(), team = t / ROW_QUADS, quad = t % ROW_QUADS,
+            rows = (tiles + ROW_TEAMS - 1) / ROW_TEAMS;
+  const u32 end = min((team + 1) * rows, tiles);
+  u32 sum[8], earlier[8];
+  UNROLL
+  for (u32 d = 0; d < 8; ++d) sum[d] = earlier[d] = 0;
+  for (u32 row = team * rows; row < end; row += ROWS_AT_ONCE) {
+    uint4 counts[ROWS_AT_ONCE];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i)
+      counts[i] = table[min(row + i, end - 1) * ROW_QUADS + quad];
+    UNROLL
+    for (u32 i = 0; i < ROWS_AT_ONCE; ++i) {
+      if (row + i == tile) UNROLL
+      for (u32 d = 0; d < 8; ++d) earlier[d] = sum[d];
+      if (row + i < end) {
+        ADD_QUAD(sum, counts[i])
+      }
+    }
+  }
+  if (end <= tile) UNROLL
+  for (u32 d = 0; d < 8; ++d) earlier[d] = sum[d];
+  LOCAL u32* to = &own->mine.sums[0][team * RADIX + 8 * quad];
+  PUT_QUAD(to, earlier, 0)
+  PUT_QUAD(to + 4, earlier, 4)
+  PUT_QUAD(to + ROW_TEAMS * RADIX, sum, 0)
+  PUT_QUAD(to + ROW_TEAMS * RADIX + 4, sum, 4)
+  barrier_local();
+  u32 in_earlier = 0, in_all = 0;
+  if (t < RADIX) UNROLL
+  for (u32 q = 0; q < ROW_TEAMS; ++q) {
+    in_earlier += own->mine.sums[0][q * RADIX + t];
+    in_all += own->mine.sums[1][q * RADIX + t];
+  }
+  *before = in_earlier;
+  return in_all;
+}
 
 #if CELLS
 // Adds the tile's keys to the counts of their cells. `key` and `first`: as in msd_partition_tiles.
@@ -327,8 +328,7 @@ void msd_partition_tiles(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
   if (t == 0) own->skewed = 0;
   u32 in_tiles_before;
-  const u32 in_list =
-      sum_rows(own->mine.sums, (GLOBAL const uint4*)table, tiles, tile, &in_tiles_before);
+  const u32 in_list = sum_rows(own, (GLOBAL const uint4*)table, tiles, tile, &in_tiles_before);
 
   // Find where each digit begins, and whether a digit has too many records.
   if (in_list > capacity) local_or(&own->skewed, 1u);
