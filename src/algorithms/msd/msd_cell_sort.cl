@@ -194,7 +194,7 @@ INLINE cell_bins_t choose_cell_bins(u32 begin, u32 count) {
   return bins;
 }
 
-// Returns the index of the 16-bit count of the bin of a key of the bucket. The bin follows
+// Returns which 16-bit count belongs to a key's bin. The bin follows
 // from the number of records before its cell and from its place in the cell. So bins are about
 // equally full, whatever the distribution.
 INLINE u32 cell_bin(cell_range_t range, GLOBAL const uint2* cells, cell_bins_t bins, ukey_t order) {

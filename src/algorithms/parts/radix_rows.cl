@@ -4,8 +4,8 @@
 // own group. This tells where its records go. There is no look-back, and the digits of all passes
 // need not be counted first.
 //
-// There are as many work-groups as tiles. But perhaps not all of them run at the same time. Then
-// those that run also take the remaining tiles. So a work-group waits only for running ones.
+// There are as many work-groups as tiles. If not all of them run at the same time, those that run
+// also take the remaining tiles. So a work-group waits only for running ones.
 //
 // Joined from: key_map.cl, equalize.cl, stretch.cl, columns.cl, radix_pass_tiles.cl (the steps
 // for one tile), this file.
@@ -21,10 +21,8 @@ PARAMETER(TRIES_LEADING)  // 1: partitions by the leading digit, if it spreads
 #define ROWS_STORED(phase) (2 + (phase))         // number of rows that are stored
 #define ROWS_DONE(phase) (3 + PASSES + (phase))  // number of tiles that are written
 
-// The table has, for each phase, the counts of each group of ROW_GROUP tiles, which the tiles add
-// up; then two rows of 16-bit counts for each tile, for even and odd phases; then for each tile 1 +
-// the number of the work-group that has taken it. If each work-group added up the rows of all
-// tiles, it would read four times as much.
+// Tiles of a group. Without groups, each work-group would add up the rows of all tiles, and read
+// four times as much.
 #define ROW_GROUP 16u
 #define ROW_GROUPS(tiles) (((tiles) + ROW_GROUP - 1) / ROW_GROUP)
 
@@ -92,17 +90,16 @@ INLINE void compare_keys(LOCAL onesweep_memory_t* mine, const ukey_t* key, ukey_
   wg_or(&mine->differ, digits);
 }
 
-// Stores in `mine` the passes to make: over the digits in which keys differ. There is at least one,
-// because the output must be written. If `in_place` is 1, the first pass may read the memory to
-// which the last one writes. Then an even number of passes is skipped, and at least two are made.
-// If keys tie, there are no passes. Ends with a barrier.
+// Stores in `mine` which passes to make: one for each digit in which keys differ. At least one pass
+// is made, because it writes the output. If `in_place` is 1, the first pass may read the memory to
+// which the last one writes, so an even number of passes is skipped. If keys tie, no pass is made.
+// Ends with a barrier.
 OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts, u64 widths,
                            u32 in_place) {
   KNOWN_LOCAL(mine);
   if (local_id() == 0) {
     const u32 all = (1u << PASSES) - 1;
     u32 skipped = ~differ & all;
-    if (in_place && popcount32(skipped) % 2 != 0) skipped &= skipped - 1;
     if (skipped == all) skipped &= skipped - 1;
     if (in_place && popcount32(skipped) % 2 != 0) skipped &= skipped - 1;
     u32 count = 0;
@@ -119,9 +116,8 @@ OUTLINE void choose_digits(LOCAL onesweep_memory_t* mine, u32 differ, u64 shifts
 // Passes read and write as those of radix_passes.cl: the parameters have the same meaning, except:
 //   counts    work space, 0 at first: for each phase RADIX words for each group of tiles. There are
 //             up to PASSES + 1 phases
-//   table     work space: for each tile two rows of 16-bit counts, for even and odd phases. Then
-//   for
-//             each tile 1 + the number of its work-group
+//   table     work space: two rows of 16-bit counts for each tile, one for even and one for odd
+//             phases. Behind all rows a word for each tile: 1 + the number of its work-group
 //   state     work space, 0 at first: 2 * PASSES + 4 words
 //   lead      TRIES_LEADING: shift of the leading digit, of 8 bits. If no value of it has more than
 //             `capacity` records, the records are partitioned by it, from `in` to `a`, and *skewed
@@ -156,7 +152,6 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
     // (TRIES_LEADING) or is the same in all keys: then its ranks are not used.
     const u32 takes = phase == 0;
     pass_t p;
-    p.number = pass;
     p.shift = takes ? (TRIES_LEADING ? lead : (u32)shifts & 255) : mine->digits[pass] & 255;
     p.mask = takes ? (TRIES_LEADING ? RADIX - 1 : (1u << ((u32)widths & 255)) - 1)
                    : mine->digits[pass] >> 8;
@@ -165,7 +160,6 @@ void radix_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey
     p.from = pass == 0 ? keys_in : from_a ? keys_a : keys_b;
     p.values_from = pass == 0 ? values_in : from_a ? values_a : values_b;
     p.positions = values_are_positions && pass == 0;
-    p.n = n;
     GLOBAL u32* groups = counts + phase * group_words;
     GLOBAL u16* rows = (GLOBAL u16*)(table + phase % 2 * (tiles * (RADIX / 2)));
 
