@@ -144,6 +144,26 @@ TEST(SampledKeys, HaveGaps) {
   expect_stable(std::move(cases), {"msd", "bits=11,sample=1"});
 }
 
+// Keys alone that do not spread: msd counts the frequent keys, sorts the others, and inserts the
+// frequent ones. A parameter makes it do so for short lists. In some lists all keys are frequent,
+// in others few; some have keys that tie, which must not be counted.
+TEST(FrequentKeys, AreCounted) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto key : {KeyType::u32, KeyType::i64, KeyType::f32, KeyType::f64, KeyType::i32})
+    for (const auto d : {Distribution::zipf, Distribution::few_distinct, Distribution::classes,
+                         Distribution::clusters, Distribution::constant})
+      for (const std::uint64_t count : {small ? 2'003 : 1'300'007, small ? 1'501 : 70'001}) {
+        const auto turn = cases.size();
+        Problem p{.key = key, .count = count};
+        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        if (turn % 5 == 4) p.nan = NanOrder::bits, p.zeros = ZeroOrder::distinct;
+        cases.push_back({p, turn % 4 < 2, d, turn});
+      }
+  if (small) cases = {cases[0], cases[12], cases[22]};
+  expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
+}
+
 // Passes leave out low digits if samples show that higher ones tell keys apart. The few groups of
 // keys that differ in low digits only are settled afterwards; if one is too large, passes over all
 // digits follow.

@@ -279,6 +279,35 @@ TEST(MsdShape, KeysWithoutClassesAreNotSetAside) {
   EXPECT_FALSE(has_classes(p));
 }
 
+TEST(MsdShape, FrequentKeysAreCountedInLongListsOfKeysAlone) {
+  const auto samples = [](const Problem& p, const Capabilities& c = much,
+                          std::string_view text = {}) {
+    return shape_of(p, c, text).frequent.samples;
+  };
+  EXPECT_EQ(samples(keys(8 * million - 1)), 0u);
+  EXPECT_EQ(samples(keys(8 * million)), 4096u);
+  EXPECT_EQ(samples(keys(10'000'000, KeyType::f64)), 4096u);
+  EXPECT_EQ(samples(keys(100 * million, KeyType::i64)), 8192u);
+  EXPECT_EQ(samples(keys(1000, KeyType::f32), much, "sample=1"), 1024u);
+  EXPECT_EQ(samples(pairs(64 * million)), 0u);
+  EXPECT_EQ(make_frequent_shape(keys(0xffff0000), much).samples, 0u);
+  Problem some_bits = keys(64 * million);
+  some_bits.end_bit = 28;  // equal keys may differ in the other bits
+  EXPECT_EQ(samples(some_bits), 0u);
+  Capabilities without_compiler = much;
+  without_compiler.compiles = false;
+  EXPECT_EQ(samples(keys(64 * million), without_compiler), 0u);
+
+  for (const auto& device : {much, little})
+    for (const auto key : {KeyType::u32, KeyType::u64}) {
+      const FrequentShape s = shape_of(keys(100 * million, key), device).frequent;
+      EXPECT_NE(s.samples, 0u);
+      EXPECT_GE(s.slots, s.samples);
+      EXPECT_LE(s.bytes, device.local_struct);
+      EXPECT_LE(s.insert_bytes, device.local_struct);
+    }
+}
+
 TEST(MsdShape, CountsOfTilesTakeLittleMemory) {
   const Problem p = keys(100 * million, KeyType::f32);
   const Shape s = shape_of(p);

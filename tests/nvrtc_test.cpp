@@ -175,6 +175,15 @@ TEST_F(NvrtcCalls, LowDigits) {
     }
   EXPECT_EQ(device->compilations, 8u);  // two kernels for floats, because they may tie
 }
+// Keys alone, of which the frequent ones may be counted.
+TEST_F(NvrtcCalls, FrequentKeys) {
+  CheckingQueue queue(device);
+  for (const auto key : {KeyType::u32, KeyType::i64, KeyType::f32, KeyType::f64})
+    for (const std::uint64_t count : {9'000'011, 100'000'007})
+      EXPECT_EQ(compile_sort({find_algorithm("msd").info(), ""}, {.key = key, .count = count},
+                             device->info().claimed, device, queue),
+                "");
+}
 TEST_F(NvrtcCalls, Companions) {
   compile_companions(device);
   EXPECT_GT(device->compilations, 0u);

@@ -11,6 +11,7 @@
 #include "../catalog.hpp"
 #include "../parts/radix_passes.hpp"
 #include "embedded.hpp"
+#include "msd_frequent.hpp"
 #include "msd_shape.hpp"
 
 namespace sortium {
@@ -35,9 +36,10 @@ struct Cleared {
   static constexpr std::uint64_t reserved =
       stretch + Stretch::bytes;  // two words for each bucket of each pass
   std::uint64_t reserved_bytes = 0;
-  std::uint64_t counts = 0, counts_bytes = 0;  // one word for each bucket
-  std::uint64_t aside = 0, aside_bytes = 0;    // see msd_set_aside.cl
-  std::uint64_t cells = 0, cells_bytes = 0;    // the counts of cells
+  std::uint64_t counts = 0, counts_bytes = 0;      // one word for each bucket
+  std::uint64_t aside = 0, aside_bytes = 0;        // see msd_set_aside.cl
+  std::uint64_t cells = 0, cells_bytes = 0;        // the counts of cells
+  std::uint64_t frequent = 0, frequent_bytes = 0;  // see FrequentKeys
   std::uint64_t bytes = 0;
 
   Cleared(const Problem& problem, const Shape& shape)
@@ -48,7 +50,9 @@ struct Cleared {
         aside_bytes(shape.aside_bytes(problem)),
         cells((aside + aside_bytes + 15) / 16 * 16),
         cells_bytes(shape.cell_bytes()),
-        bytes(cells + cells_bytes) {}
+        frequent((cells + cells_bytes + 15) / 16 * 16),
+        frequent_bytes(shape.frequent.cleared_bytes()),
+        bytes(frequent + frequent_bytes) {}
 };
 
 RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
@@ -63,6 +67,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
           .skewed = true,
           .lists = shape.lists_overfull(),
           .tells_few_digits = shape.samples_keys,
+          .rests = shape.frequent.samples != 0,
           .cleared_bytes = Cleared(problem, shape).bytes};
 }
 
@@ -76,6 +81,7 @@ class MsdSorter final : public Sorter {
       count_shape_ = make_count_shape(problem, device, shape_, passes_.tells_few_digits());
       samples_ = scratch_.add(std::uint64_t{count_shape_.sampled} * info(problem.key).bytes);
     }
+    frequent_ = FrequentKeys(problem, shape_.frequent, scratch_);
     skewed_ = scratch_.add(4);
     starts_ = scratch_.add((std::uint64_t{shape_.most_buckets()} + 1) * 4);
     tile_counts_ = scratch_.add(shape_.tiles.count * shape_.buckets() * 2);
@@ -121,9 +127,11 @@ class MsdSorter final : public Sorter {
     auto partition = kernels::concurrently([&] {
       if (shape_.keys.items != 0) build_partition(device, capabilities);
     });
+    auto frequent = kernels::concurrently([&] { frequent_.build(device, capabilities); });
     if (!partition_sorts(problem_, shape_)) build_local_sorts(device, capabilities);
     count.get();
     partition.get();
+    frequent.get();
     passes.get();
   }
 
@@ -147,7 +155,7 @@ class MsdSorter final : public Sorter {
       partition(queue, o);
     }
     if (!partition_sorts(problem_, shape_)) sort_buckets(queue, o);
-    passes_.sort(queue, o, {skewed_.in(o), 1, ~0u});
+    sort_skewed(queue, o);
     if (shape_.lists_overfull()) passes_.sort_listed(queue, o, skewed_.in(o), list_.in(o));
   }
 
@@ -212,6 +220,18 @@ class MsdSorter final : public Sorter {
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
                                           shape_.mapped_local.mapped_defines(problem_, shape_));
     sort_local_mapped_ = local_mapped_module_->kernel("msd_local_mapped");
+  }
+
+  // Sorts a list that has not been partitioned. If it has frequent keys, only the others are moved.
+  void sort_skewed(Queue& queue, const Operands& o) const {
+    const RadixPasses::Gate gate{skewed_.in(o), 1, ~0u};
+    if (shape_.frequent.samples == 0) return passes_.sort(queue, o, gate);
+    const Cleared at(problem_, shape_);
+    const Memory cleared = passes_.extension(o).slice(at.frequent, at.frequent_bytes);
+    const Memory rest_keys = passes_.buffers().pass(0, o).keys_out;
+    frequent_.count(queue, o, skewed_.in(o), rest_keys, cleared);
+    passes_.sort(queue, o, gate, FrequentKeys::rest_state(cleared));
+    frequent_.insert(queue, o, rest_keys, cleared);
   }
 
   // Returns the lowest bit of a key's order bits that is part of a bucket's number.
@@ -312,13 +332,18 @@ class MsdSorter final : public Sorter {
   // array.
   void clear_and_sample(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
-    const Arg args[] = {{"keys", o.keys_in},
-                        {"samples", samples_.in(o)},
-                        {"sampled", count_shape_.sampled},
-                        {"apart", count_shape_.sample_stride},
-                        {"skewed", skewed_.in(o)},
-                        {"cleared", cleared},
-                        {"words", cleared.bytes / 4}};
+    const Arg args[] = {
+        {"keys", o.keys_in},
+        {"samples", samples_.in(o)},
+        {"sampled", count_shape_.sampled},
+        {"apart", count_shape_.sample_stride},
+        {"others", frequent_.samples(o)},
+        {"others_sampled", shape_.frequent.samples},
+        {"others_apart",
+         static_cast<std::uint32_t>(problem_.count / std::max(1u, shape_.frequent.samples))},
+        {"skewed", skewed_.in(o)},
+        {"cleared", cleared},
+        {"words", cleared.bytes / 4}};
     const auto groups = std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1,
                                                   most_clearing_groups);
     queue.launch({*start_, groups, count_work_group, args, "start"});
@@ -501,6 +526,7 @@ class MsdSorter final : public Sorter {
   CountShape count_shape_;  // for lists that are not counted tile by tile
   ScratchLayout scratch_;
   RadixPasses passes_;
+  FrequentKeys frequent_;
   ScratchLayout::Slice samples_;          // samples of the keys, which the count examines first
   ScratchLayout::Slice skewed_;           // a word: 0 if the keys spread; see msd_count
   ScratchLayout::Slice starts_;           // the index where each bucket begins, and the end
@@ -535,13 +561,11 @@ class Msd final : public Algorithm {
             "one read of the keys, one or two passes and, if more than 16 bits are compared, "
             "the local sort, each of which reads and writes every record once; 5 launches (2 "
             "and a fill for short lists of keys of up to 32 bits, 4 for those of longer keys, "
-            "which "
-            "are read once more if they are not uniform, 6 for long lists with values, one more "
-            "for floats and another for "
-            "long "
-            "lists of floats alone, up to 8 where 64-bit keys may be mapped or 32-bit integers "
-            "equalized), of which those for the "
-            "other cases do nothing",
+            "which are read once more if they are not uniform, 6 for long lists with values, 2 "
+            "more for "
+            "long lists of keys alone, one more for floats and another for long lists of floats "
+            "alone, up to 10 where 64-bit keys may be mapped or 32-bit integers equalized), of "
+            "which those for the other cases do nothing",
         .parameters = {
             {"bits", "leading bits that make a bucket", digit_bits, most_leading_bits, {}},
             {"sample",

@@ -21,17 +21,22 @@ PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 //   keys      in
 //   samples   out: `sampled` samples, of parts of `apart` keys (sample_index). If `apart` is 0, all
 //             are the first key
+//   others    null, or out: `others_sampled` other samples, of parts of `others_apart` keys
 //   skewed    out: one word; becomes 0
 //   cleared   out: `words` words; become 0
 KERNEL(START_WG)
 void msd_start(GLOBAL const ukey_t* keys, GLOBAL ukey_t* samples, u32 sampled, u64 apart,
-               GLOBAL u32* skewed, GLOBAL u32* cleared, u64 words) {
+               GLOBAL ukey_t* others, u32 others_sampled, u32 others_apart, GLOBAL u32* skewed,
+               GLOBAL u32* cleared, u64 words) {
   const u64 at = (u64)group_id() * START_WG + local_id(), all = (u64)group_count() * START_WG;
   // A work-group reads consecutive samples, so that it touches few pages of memory.
   const u32 own = (sampled + group_count() - 1) / group_count(),
             end = min((group_id() + 1) * own, sampled);
   for (u32 i = group_id() * own + local_id(); i < end; i += START_WG)
     samples[i] = keys[sample_index(i, (u32)apart)];
+  if (others)
+    for (u64 i = at; i < others_sampled; i += all)
+      others[i] = keys[sample_index((u32)i, others_apart)];
   for (u64 i = at; i < words; i += all) cleared[i] = 0;
   if (at == 0) *skewed = 0;
 }
@@ -381,7 +386,8 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FEW_DIGITS:
+//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FREQUENT: as
+//                 1, and the samples show that there are frequent keys. FEW_DIGITS:
 //                 as 1, and the samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
 //   crowd ... equalized_crowd  thresholds for the samples (limits_t)

@@ -49,7 +49,8 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
   const std::uint64_t entries = shape.equalizer.possible() ? 2 * Equalizer::cells : 0;
-  const std::uint64_t tags = count.tells_repeats || count.tells_few_digits ? 4096 : 0;
+  const std::uint64_t tags =
+      count.tells_repeats || count.tells_few_digits || shape.frequent.samples != 0 ? 4096 : 0;
   const std::uint64_t pivots = shape.map.cells == 0     ? 0
                                : has_much_local(device) ? pivot_words
                                                         : 4096;

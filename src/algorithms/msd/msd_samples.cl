@@ -23,6 +23,10 @@ PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
 PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
+PARAMETER(FREQUENT)       // not 0: samples tell whether there are frequent keys; if so, *skewed
+                          // becomes FREQUENT
+PARAMETER(FREQUENT_LEAST)  // how many samples then repeat at least
+PARAMETER(FREQUENT_ALL)    // if so many repeat, keys are not mapped or equalized
 PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, if equal keys do not
                            // crowd them; else 0
 
@@ -110,7 +114,7 @@ INLINE u32 root(u32 x) {
 }
 #endif
 
-#if TELLS_REPEATS
+#if TELLS_REPEATS || FREQUENT
 // Returns how many samples have the key of another sample. Every sample hashes its key to a tag and
 // a word of a table, in which the largest tag stays. In each used word, the samples that find their
 // own tag have the same key, so all of them except one are counted. mine->counts must be 0 and is 0
@@ -214,7 +218,7 @@ INLINE u32 samples_spread(LOCAL msd_count_memory_t* mine, u32* bucket, limits_t 
   return 1;
 }
 
-#if MAPS || EQUALIZES
+#if MAPS || EQUALIZES || FREQUENT
 // Sets the first `count` words of mine->counts to 0.
 INLINE void clear_counts(LOCAL msd_count_memory_t* mine, u32 count) {
   barrier_local();

@@ -148,6 +148,20 @@ struct Stretch {
   static constexpr std::uint64_t bytes = 32;  // of a stretch_t in global memory
 };
 
+// How the frequent keys of a list are counted (msd_frequent.cl).
+struct FrequentShape {
+  unsigned samples = 0;            // samples that tell which keys are frequent; 0: none are counted
+  unsigned slots = 0;              // places of the table of frequent keys
+  std::uint64_t groups = 0;        // work-groups of each of the two launches
+  std::uint64_t bytes = 0;         // size of msd_frequent_memory_t
+  std::uint64_t insert_bytes = 0;  // size of msd_insert_memory_t
+
+  // Bytes of memory that must be 0 at first.
+  [[nodiscard]] std::uint64_t cleared_bytes() const;
+  // Returns the parameters of msd_frequent.cl.
+  [[nodiscard]] kernels::Defines defines(const Problem& problem) const;
+};
+
 struct Shape {
   unsigned spread_bits = 0;  // see spread_bits()
   Stretch stretch;
@@ -158,6 +172,7 @@ struct Shape {
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
   TilePartition tiles;
+  FrequentShape frequent;
   // A short list whose radix passes partition it themselves, if its leading digit spreads
   // (RadixPasses::sort_or_partition).
   bool passes_partition = false;
@@ -206,6 +221,10 @@ struct Shape {
 // Throws Error(unsupported) if msd cannot sort the problem on the device with these parameters.
 [[nodiscard]] Shape make_shape(const Problem& problem, const Capabilities& device,
                                const Parameters& given);
+// Frequent keys are counted only in lists of fewer than 2^32 - 2^16 keys of 32 or 64 bits, without
+// values, that are compared by all their bits. Devices without a compiler do not count them:
+// packages have no kernels for it.
+[[nodiscard]] FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& device);
 // `tells_few_digits`: the sort of keys that do not spread has a special case for digits with few
 // values, so the samples must detect it. Throws Error(unsupported) if local memory cannot hold the
 // counts.

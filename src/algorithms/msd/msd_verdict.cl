@@ -174,18 +174,30 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     if (all_others != 0) spreads = 0;  // keys that tie
 #endif
   }
+#if FREQUENT
+  // If hardly any key is rare, counting takes less time than partitioning.
+#if !TELLS_REPEATS
+  if (!spreads) {
+    clear_counts(mine, COUNT_WORDS);
+    repeats = count_repeats(mine, sample);
+  }
+#endif
+  const u32 all_frequent = repeats >= FREQUENT_ALL;
+#else
+  const u32 all_frequent = 0;
+#endif
 #if STRETCHES
-  if (!spreads && repeats <= limits.repeats)
+  if (!spreads && !all_frequent && repeats <= limits.repeats)
     spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
 #endif
 #if EQUALIZES
-  if (!spreads)
+  if (!spreads && !all_frequent)
     spreads = v.equalized =
         try_equalizer(mine, samples, limits.sample_records, limits.capacity, limits.equalized_crowd,
                       repeats > limits.repeats, &v.cells);
 #endif
 #if MAPS
-  if (!spreads) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
+  if (!spreads && !all_frequent) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
 #if TELLS_REPEATS
   // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins.
   if (v.mapped && repeats > limits.repeats) {
@@ -201,6 +213,9 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
   if (!spreads) {
     v.skewed = 1;
+#if FREQUENT
+    if (repeats >= FREQUENT_LEAST) v.skewed = FREQUENT;
+#endif
 #if FEW_DIGITS
     if (digits_are_few(mine, sample, limits.rare)) v.skewed = FEW_DIGITS;
 #endif

@@ -13,11 +13,12 @@ PARAMETER(PASSES)        // digits of a key
 PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this many has it
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
 PARAMETER(LISTED)        // 1: only the listed parts of the list are sorted, each in its place
+PARAMETER(RESTS)         // 1: perhaps only the rest without the frequent keys (msd_frequent.cl)
 PARAMETER(SAMPLES)       // not 0: low digits may be left out (radix_settle.cl)
 
 // Tickets: for each pass, the count, gathering, and two for settling. After settling, there may be
 // passes over all digits.
-#define MOST_PASSES (SETTLES ? 2 * PASSES : PASSES)
+#define MOST_PASSES ((SETTLES ? 2 * PASSES : PASSES) + RESTS)
 #define PHASE_COUNT MOST_PASSES
 #define PHASE_GATHER (PHASE_COUNT + 1)
 #define PHASE_SETTLE (PHASE_GATHER + LISTED)
@@ -151,14 +152,14 @@ INLINE u32 low_digits(u32 bits, u64 widths) {
 }
 
 // Chooses the passes and stores them in `mine`. A pass is skipped if all keys have the same digit,
-// or if the samples tell that its low digit may be left out. At least one pass remains, because the
-// output must be written. If `even` is 1, the first pass may read the memory to which the last one
-// writes. Then an even number of passes is skipped, and at least two are made. With CODES and keys
-// that tie, there are no passes. (A return from the kernel in that case would cost the passes
-// registers.)
+// or if the samples tell that its low digit may be left out. The first pass has the number `first`.
+// At least one pass remains, because the output must be written. If `even` is 1, the first pass may
+// read the memory to which the last one writes. Then an even number of passes is skipped, and at
+// least two are made. With CODES and keys that tie, there are no passes. (A return from the kernel
+// in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
                            GLOBAL samples_t* tell, GLOBAL u32* ties, u64 n, u64 shifts, u64 widths,
-                           u32 even) {
+                           u32 even, u32 first) {
   KNOWN_LOCAL(mine);
   const u32 t = local_id();
   if (t == 0) mine->skipped = 0;
@@ -186,7 +187,7 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
       skipped &= skipped - 1;
       if (even) skipped &= skipped - 1;
     }
-    set_passes(mine, skipped, 0, shifts, widths);
+    set_passes(mine, skipped, first, shifts, widths);
     mine->odd = popcount32(skipped) % 2;
     u32 end = 0;
     ROLLED
@@ -194,7 +195,7 @@ OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
       end += (u32)(widths >> (8 * p)) & 255;
       if ((skipped & low) >> p & 1) mine->low_bits = end;
     }
-    if (CODES && load_relaxed(ties) != 0) mine->most = mine->low_bits = 0;
+    if ((CODES && load_relaxed(ties) != 0) || (RESTS && n == 0)) mine->most = mine->low_bits = 0;
   }
   barrier_local();
 }
@@ -356,8 +357,8 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 #endif
 
 // Pass 0 reads keys_in and values_in. Passes write in turn to keys_a and values_a, and to keys_b
-// and values_b: the last one to b if PASSES is even, else to a. n is the number of records. With
-// SEGMENTED, a bucket is a value of all digits together.
+// and values_b: the last one to b if PASSES is even, else to a (a rest: the other way round). n is
+// the number of records. With SEGMENTED, a bucket is a value of all digits together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values
@@ -370,6 +371,10 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //                 the number of tiles that are done. SETTLES: then a samples_t, the numbers of
 //                 listed groups (two words), and whether a group is too large
 //   in_place      1: keys_in may be keys_b. Not used with SEGMENTED or LISTED
+//   rest_state    RESTS: two words. If the first is not 0, only a rest of the list is sorted:
+//   keys_a
+//                 has it before and after, keys_in is not used, and the second word is its number
+//                 of keys
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
 //   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
 //   values_are_positions  1: pass 0 computes positions instead of reading values
@@ -390,7 +395,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
               u32 in_place, u64 n, u64 shifts, u64 widths, u32 passes, u32 values_are_positions,
               u32 last_keys, GLOBAL u32* ties, GLOBAL const u32* map, GLOBAL const u32* entries,
               GLOBAL const u32* spread, GLOBAL const u32* stretch, GLOBAL const u32* gate,
-              u32 gate_least, u32 gate_most, GLOBAL const u32* list) {
+              u32 gate_least, u32 gate_most, GLOBAL const u32* list, GLOBAL const u32* rest_state) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(onesweep_memory_t, mine);
   if (gate && (*gate < gate_least || *gate > gate_most)) return;
@@ -428,6 +433,13 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   values_in = values_b = values_a;
   values_a += listed;
 #endif
+#if RESTS
+  // The rest is where pass 0 would have written, so the first pass has the number 1.
+  const u32 is_rest = rest_state[0] != 0 ? 1 : 0;
+  if (is_rest) n = rest_state[1];
+#else
+  const u32 is_rest = 0;
+#endif
 #if SEGMENTED
   u32 tiles = 0;
 #define MOST passes
@@ -451,20 +463,22 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #define SETTLES_LATER (mine->low_bits != 0)
   GLOBAL samples_t* tell = (GLOBAL samples_t*)(state + 2 * PHASES);
   const u32 tiles = (u32)((n + TILE - 1) / TILE);
-  const u32 counted =
-      count_digits(mine, keys_in, starts, &state[PHASE_COUNT], tell, ties, n, shifts, widths);
+  const u32 counted = count_digits(mine, is_rest ? keys_a : keys_in, starts, &state[PHASE_COUNT],
+                                   tell, ties, n, shifts, widths);
   if (t == 0 && counted != 0) global_add_release(&state[PHASES + PHASE_COUNT], counted);
   wait_for(&state[PHASES + PHASE_COUNT], COUNT_TICKETS(n));
-  choose_passes(mine, starts, tell, ties, n, shifts, widths, LISTED || in_place);
+  choose_passes(mine, starts, tell, ties, n, shifts, widths, LISTED || in_place || is_rest,
+                is_rest);
 #endif
   for (u32 i = t; i < SUB_GROUPS * RANK_WORDS; i += WG) mine->ranks[i] = 0;
 
-  u32 pass = 0;
+  u32 pass = is_rest;
   do {
     for (; pass < MOST; ++pass) {
       const u32 digit_word = DIGIT_OF_PASS;
       pass_t p;
-      p.number = pass;
+      // The first pass has the number 0 here, so that no words of its look-back are 0.
+      p.number = pass - is_rest;
       p.last = pass + 1 == MOST;
 #ifdef CODE_MASK
       p.decode = p.last ? CODE_MASK : 0;
@@ -481,7 +495,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
       p.starts = starts;
       p.look = look;
 #if LONG_COUNTS
-      p.marks = marks + (u64)pass * MARK_ROWS(n) * RADIX;
+      p.marks = marks + (u64)p.number * MARK_ROWS(n) * RADIX;
 #endif
       p.ticket = &state[pass];
 #if MAPS
@@ -512,7 +526,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
       // Find where each digit begins, while other work-groups still write tiles of the previous
       // pass.
       begin_pass(mine, starts, digit_word, n);
-      if (pass != 0) wait_for(&state[PHASES + pass - 1], tiles);
+      if (pass != is_rest) wait_for(&state[PHASES + pass - 1], tiles);
 #endif
       p.tiles = tiles;
       if (t == 0) TAKE_TILE(turn);
@@ -525,7 +539,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #if SETTLES
     if (SETTLES_LATER) {
       wait_for(&state[PHASES + pass - 1], tiles);
-      const u32 in_b = PASSES % 2 == 0;
+      const u32 in_b = (PASSES + is_rest) % 2 == 0;
       settle(mine, sg, in_b ? keys_b : keys_a, in_b ? values_b : values_a,
              (GLOBAL u32*)(in_b ? keys_a : keys_b), state, (u32)n, pass, shifts, widths);
     }

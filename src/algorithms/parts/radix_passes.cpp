@@ -198,7 +198,7 @@ bool looks_back(const Problem& problem, const Capabilities& device, const Parame
                 const RadixPassOptions& options, RadixPassKind kind, const RadixPassShape& s) {
   const bool small_counts = problem.count >> count_bits(given) == 0;
   const bool possible = kind == RadixPassKind::plain && options.segments == 0 && !options.lists &&
-                        !s.alternating && small_counts;
+                        !options.rests && !s.alternating && small_counts;
   const bool all_at_once =
       ceil_div(problem.count, s.tile()) <= std::uint64_t{device.compute_units} * s.resident;
   const bool useful = possible && all_at_once && problem.count <= short_to &&
@@ -274,6 +274,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
   may_tie_ = codes_ && (problem.nan != NanOrder::bits || problem.zeros != ZeroOrder::distinct);
   choose_shapes(device, given, options);
   tries_leading_ = options.tries_leading;
+  rests_ = options.rests;
   lay_out(options, layout);
 }
 
@@ -378,7 +379,9 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
         {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_rows_cl},
         defines);
   }
-  defines.set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_));
+  const Build main_sort = codes_ ? Build::sort_with_codes : Build::sort;
+  defines.set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_))
+      .set("RESTS", int{rests_ && what == main_sort});
   return kernels::build(
       device, capabilities,
       {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_settle_cl,
@@ -412,22 +415,22 @@ const RadixPassShape& RadixPasses::tie_shape() const {
   return problem_.count <= small_tiles_to ? sorts_.back().shape : sorts_.front().shape;
 }
 
-void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate) const {
+void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate, Memory rest_state) const {
   for (std::size_t i = 0; i < sorts_.size(); ++i) {
     Gate own = gate;
     own.most = std::min(own.most, mapped - 1);
     if (tells_few_digits() && i == 0) own.most = few_digits - 1;
     if (tells_few_digits() && i != 0) own.least = few_digits;
-    sort_all(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_, own, {});
+    sort_all(queue, o, *sorts_[i].kernel, sorts_[i].shape, counts_, own, {}, rest_state);
   }
   if (may_tie_)
-    sort_all(queue, o, *sort_ties_, tie_shape(), tie_counts_, {ties_.in(o), 1, ~0u}, {});
+    sort_all(queue, o, *sort_ties_, tie_shape(), tie_counts_, {ties_.in(o), 1, ~0u}, {}, {});
 }
 
 void RadixPasses::sort_or_partition(Queue& queue, const Operands& o, std::uint32_t shift,
                                     std::uint32_t capacity, Memory starts, Memory skewed) const {
   sort_all(queue, o, *sorts_[0].kernel, sorts_[0].shape, counts_, {},
-           {.shift = shift, .capacity = capacity, .starts = starts, .skewed = skewed});
+           {.shift = shift, .capacity = capacity, .starts = starts, .skewed = skewed}, {});
 }
 
 void RadixPasses::sort_listed(Queue& queue, const Operands& o, Memory gate, Memory list) const {
@@ -456,10 +459,10 @@ void RadixPasses::partition_equalized(Queue& queue, const Operands& o, Memory st
 
 void RadixPasses::sort_all(Queue& queue, const Operands& o, Kernel& kernel,
                            const RadixPassShape& shape, const Counts& counts, Gate gate,
-                           Leading leading) const {
+                           Leading leading, Memory rest_state) const {
   if (shape.looks_back)
     launch(queue, o, kernel, shape, counts.histograms.in(o), counts.state.in(o), digits_, gate,
-           "sort", {});
+           "sort", {.rest_state = rest_state});
   else
     launch_rows(queue, o, kernel, shape, counts, gate, leading);
 }
@@ -530,7 +533,8 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"gate", gate.word},
                       {"gate_least", gate.least},
                       {"gate_most", gate.most},
-                      {"list", extra.list}};
+                      {"list", extra.list},
+                      {"rest_state", extra.rest_state}};
   queue.launch({kernel, shape.groups, shape.work_group, args, phase});
 }
 

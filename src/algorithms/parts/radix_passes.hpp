@@ -57,6 +57,8 @@ struct RadixPassOptions {
   bool lists = false;
   // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
+  // sort() may get a rest to sort. Only without values, and with an even number of digits.
+  bool rests = false;
   // Bytes for the algorithm's own use, which clear() sets to 0, too.
   std::uint64_t cleared_bytes = 0;
 };
@@ -111,8 +113,12 @@ class RadixPasses {
     queue.fill(cleared(operands), 0, cleared_.bytes, "clear");
   }
   [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
-  // All passes, from the least significant digit to the most significant one.
-  void sort(Queue& queue, const Operands& operands, Gate gate) const;
+  // All passes, from the least significant digit to the most significant one. With
+  // RadixPassOptions::rests, `rest_state` has two words on the device. If the first is not 0, only
+  // a rest of the list is sorted, in its place: it is where pass 0 writes its output. The second
+  // word is its number of keys. None of them may tie with a key of other bits. The input is not
+  // read then, and the memory of the output is work space.
+  void sort(Queue& queue, const Operands& operands, Gate gate, Memory rest_state = {}) const;
   // True if the list is so short that sort_or_partition() may take the place of sort().
   [[nodiscard]] static bool may_partition(const Problem& problem, const Capabilities& device,
                                           const Parameters& given);
@@ -185,7 +191,7 @@ class RadixPasses {
                                                      const RadixPassShape& shape, Build what) const;
   // The memory that only some launches have.
   struct Extra {
-    Memory map{}, entries{}, spread{}, stretch{}, list{};
+    Memory map{}, entries{}, spread{}, stretch{}, list{}, rest_state{};
   };
   // How sort_or_partition() partitions.
   struct Leading {
@@ -194,7 +200,7 @@ class RadixPasses {
   };
   // Launches a sort by all digits, by one of the two kernels.
   void sort_all(Queue& queue, const Operands& operands, Kernel& kernel, const RadixPassShape& shape,
-                const Counts& counts, Gate gate, Leading leading) const;
+                const Counts& counts, Gate gate, Leading leading, Memory rest_state) const;
   void launch_rows(Queue& queue, const Operands& operands, Kernel& kernel,
                    const RadixPassShape& shape, const Counts& counts, Gate gate,
                    Leading leading) const;
@@ -214,6 +220,7 @@ class RadixPasses {
   bool codes_ = false;           // floats: passes work on codes; see CODES in radix_pass_tiles.cl
   bool lists_ = false;           // RadixPassOptions::lists
   bool tries_leading_ = false;   // RadixPassOptions::tries_leading
+  bool rests_ = false;           // RadixPassOptions::rests
   bool may_tie_ = false;         // codes could lose ties, so a launch without codes stands by
   bool long_counts_ = false;     // counts do not fit count_bits_
   RadixPassShape shape_;         // of partition(), and the one that parameters() reports
