@@ -81,9 +81,9 @@ class MsdSorter final : public Sorter {
       count_shape_ = make_count_shape(problem, device, shape_, passes_.tells_few_digits());
       samples_ = scratch_.add(std::uint64_t{count_shape_.sampled} * info(problem.key).bytes);
     }
-    frequent_ = FrequentKeys(problem, shape_.frequent, scratch_);
     skewed_ = scratch_.add(4);
     starts_ = scratch_.add((std::uint64_t{shape_.most_buckets()} + 1) * 4);
+    frequent_ = FrequentKeys(problem, shape_.frequent, starts_, scratch_);
     tile_counts_ = scratch_.add(shape_.tiles.count * shape_.buckets() * 2);
     if (shape_.tiles.cells != 0) {
       edges_ =

@@ -91,12 +91,16 @@ kernels::Defines FrequentShape::defines(const Problem& problem) const {
 }
 
 FrequentKeys::FrequentKeys(const Problem& problem, const FrequentShape& shape,
-                           ScratchLayout& layout)
-    : problem_(problem),
-      shape_(shape),
-      samples_(layout.add(shape.samples * key_bytes(problem))),
-      table_(layout.add(shape.slots * key_bytes(problem))),
-      runs_(layout.add(shape.samples != 0 ? runs_bytes(problem, shape) : 0)) {}
+                           const ScratchLayout::Slice& unused, ScratchLayout& layout)
+    : problem_(problem), shape_(shape) {
+  if (shape.samples == 0) return;
+  samples_ = {0, shape.samples * key_bytes(problem)};
+  table_ = {samples_.bytes, shape.slots * key_bytes(problem)};
+  runs_ = {table_.offset + table_.bytes, runs_bytes(problem, shape)};
+  const std::uint64_t bytes = runs_.offset + runs_.bytes;
+  const std::uint64_t begin = unused.bytes >= bytes ? unused.offset : layout.add(bytes).offset;
+  for (auto* slice : {&samples_, &table_, &runs_}) slice->offset += begin;
+}
 
 void FrequentKeys::build(Device& device, const Capabilities& capabilities) {
   if (shape_.samples == 0) return;

@@ -17,8 +17,10 @@ class FrequentKeys {
 
   // No list has frequent keys.
   FrequentKeys() = default;
-  // Adds scratch memory to `layout`, but not that which must be 0 at first.
-  FrequentKeys(const Problem& problem, const FrequentShape& shape, ScratchLayout& layout);
+  // Uses the memory `unused`, which no other launch may use if the word `skewed` is `verdict`, or
+  // adds scratch memory to `layout` if that is too small.
+  FrequentKeys(const Problem& problem, const FrequentShape& shape,
+               const ScratchLayout::Slice& unused, ScratchLayout& layout);
 
   // The samples that must be gathered before count(), or empty memory.
   [[nodiscard]] Memory samples(const Operands& operands) const { return samples_.in(operands); }

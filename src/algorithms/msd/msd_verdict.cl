@@ -198,9 +198,10 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
 #if MAPS
   if (!spreads && !all_frequent) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
-#if TELLS_REPEATS
-  // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins.
-  if (v.mapped && repeats > limits.repeats) {
+#if TELLS_REPEATS || FREQUENT
+  // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins. Passes over
+  // floats take longer, so these are mapped unless the frequent ones may be counted.
+  if (v.mapped && repeats > limits.repeats && (TELLS_REPEATS || repeats >= FREQUENT_LEAST)) {
     ukey_t others_only[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
