@@ -18,6 +18,8 @@ constexpr double spread_fill = 0.9;
 constexpr double stretch_fill = 0.85;
 // Lists of at least this many records have more samples.
 constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
+// Words of local memory in which the samples' hash table shows most keys that repeat.
+constexpr std::uint64_t frequent_words = 16384;
 // Words of local memory in which the samples' hash table for pivots seldom has collisions.
 constexpr std::uint64_t pivot_words = 16384;
 // The fewest samples of a pivot; fewer may have the same key by chance.
@@ -49,8 +51,12 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t counts = shape.most_buckets() * std::uint64_t{count.bits} / 32;
   const std::uint64_t digit_counts = radix_size * info(p.key).bytes;
   const std::uint64_t entries = shape.equalizer.possible() ? 2 * Equalizer::cells : 0;
+  // In a table with few words, a frequent key may go unnoticed.
+  const bool shows_frequent = shape.frequent.samples != 0 && has_much_local(device);
   const std::uint64_t tags =
-      count.tells_repeats || count.tells_few_digits || shape.frequent.samples != 0 ? 4096 : 0;
+      shows_frequent ? frequent_words
+      : count.tells_repeats || count.tells_few_digits || shape.frequent.samples != 0 ? 4096
+                                                                                     : 0;
   const std::uint64_t pivots = shape.map.cells == 0     ? 0
                                : has_much_local(device) ? pivot_words
                                                         : 4096;

@@ -100,9 +100,6 @@ kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shap
 }
 
 kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape) const {
-  // Whether the samples' hash table has so many words that it shows most samples that repeat, and
-  // not only a third of them.
-  const bool roomy = words >= std::uint64_t{4} * judged;
   kernels::Defines defines;
   defines.problem(radix_problem(problem))
       .set("WG", work_group)
@@ -119,7 +116,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("COUNT_WORDS", words)
       .set("TELLS_REPEATS", int{tells_repeats})
       .set("FREQUENT", shape.frequent.samples != 0 ? FrequentKeys::verdict : 0)
-      .set("FREQUENT_LEAST", roomy ? judged / (info(problem.key).bytes == 8 ? 5 : 3) : judged / 12)
+      .set("FREQUENT_LEAST", judged / (info(problem.key).bytes == 8 ? 5 : 4))
       .set("FREQUENT_ALL", judged / 5 * 4)
       .set("FEW_DIGITS", tells_few_digits ? RadixPasses::few_digits : 0)
       .set("SPREAD_BITS", shape.spread_bits)

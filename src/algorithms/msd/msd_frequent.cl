@@ -15,7 +15,7 @@ PARAMETER(ITEMS)          // keys of a work-item in a tile
 PARAMETER(RESIDENT)       // work-groups that share a compute unit
 PARAMETER(SAMPLES)        // samples, a power of two from WG to 16384
 PARAMETER(SLOTS)          // places of the table, a power of two from SAMPLES on
-PARAMETER(LEAST_COVERED)  // the fewest samples whose keys have several samples
+PARAMETER(LEAST_COVERED)  // keys are counted only if so many samples have a key of several samples
 PARAMETER(PART)           // keys whose runs a work-group of msd_insert_frequent finds at a time
 PARAMETER(INSERT_ITEMS)   // keys that a work-item of msd_insert_frequent writes at a time
 
@@ -31,7 +31,7 @@ PARAMETER(INSERT_ITEMS)   // keys that a work-item of msd_insert_frequent writes
 #define PARTS_TICKET 4u  // msd_insert_frequent: number of parts that are taken
 #define PARTS_DONE 5u    // msd_insert_frequent: number of parts that are done
 
-// Returns 32 bits that depend on all bits of the key. `times` is an odd number.
+// Returns a hash of the key. Only its highest bits depend on all bits of the key. `times` is odd.
 INLINE u32 hash_of(ukey_t key, u64 times) {
 #if KEY_BITS == 64
   return (u32)((key * times) >> 32);
@@ -65,9 +65,8 @@ typedef struct {
 #define OWN_SLOTS (SLOTS / WG)
 #define BATCH (OWN_SAMPLES < 8 ? OWN_SAMPLES : 8)  // samples that are loaded at a time
 
-// Sets tag[i] of each sample. If two samples have the same hash, their keys are taken for repeated:
-// a few keys with one sample are, too. own->counts must be 0 and is 0 afterwards. Ends with a
-// barrier.
+// Sets tag[i] of each sample. Samples with the same hash count as samples of one key, so a few keys
+// with one sample are marked, too. own->counts must be 0 and is 0 afterwards. Ends with a barrier.
 INLINE void make_tags(LOCAL msd_frequent_memory_t* own, const ukey_t* sample, u32* tag) {
   const u32 t = local_id();
 #define HASH_WORD(key) own->counts[THIRD_HASH(key) >> (32 - highest_bit32(SLOTS))]

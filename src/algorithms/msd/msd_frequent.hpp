@@ -15,7 +15,7 @@ class FrequentKeys {
   // The value of the word `skewed` with which count() counts frequent keys.
   static constexpr std::uint32_t verdict = 0x20000000;
 
-  // No list has frequent keys.
+  // Counts nothing.
   FrequentKeys() = default;
   // Uses the memory `unused`, which no other launch may use if the word `skewed` is `verdict`, or
   // adds scratch memory to `layout` if that is too small.
@@ -29,8 +29,9 @@ class FrequentKeys {
 
   void build(Device& device, const Capabilities& capabilities);
   // If the word `skewed` is `verdict` and frequent keys are a large share, counts them, and copies
-  // the other keys to `rest_keys`, which has room for all keys. Stores in `cleared` whether this
-  // has been done: not if keys may tie. `cleared` has FrequentShape::cleared_bytes(), all 0.
+  // the other keys to `rest_keys`, which has room for all keys. Stores in `cleared` whether the
+  // counts are valid. They are not if keys may tie. `cleared` has FrequentShape::cleared_bytes(),
+  // all 0.
   void count(Queue& queue, const Operands& operands, Memory skewed, Memory rest_keys,
              Memory cleared) const;
   // If count() has counted frequent keys, writes the output. Comes after RadixPasses::sort().

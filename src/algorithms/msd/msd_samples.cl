@@ -25,8 +25,8 @@ PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few va
                           // becomes FEW_DIGITS
 PARAMETER(FREQUENT)       // not 0: samples tell whether there are frequent keys; if so, *skewed
                           // becomes FREQUENT
-PARAMETER(FREQUENT_LEAST)  // how many samples then repeat at least
-PARAMETER(FREQUENT_ALL)    // if so many repeat, keys are not mapped or equalized
+PARAMETER(FREQUENT_LEAST)  // the fewest samples that then repeat
+PARAMETER(FREQUENT_ALL)    // if so many repeat, keys are not stretched, equalized or mapped
 PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, if equal keys do not
                            // crowd them; else 0
 

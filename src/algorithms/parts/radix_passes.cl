@@ -17,7 +17,7 @@ PARAMETER(RESTS)         // 1: perhaps only the rest without the frequent keys (
 PARAMETER(SAMPLES)       // not 0: low digits may be left out (radix_settle.cl)
 
 // Tickets: for each pass, the count, gathering, and two for settling. After settling, there may be
-// passes over all digits.
+// passes over all digits. The passes over a rest begin with number 1.
 #define MOST_PASSES ((SETTLES ? 2 * PASSES : PASSES) + RESTS)
 #define PHASE_COUNT MOST_PASSES
 #define PHASE_GATHER (PHASE_COUNT + 1)
@@ -155,8 +155,8 @@ INLINE u32 low_digits(u32 bits, u64 widths) {
 // or if the samples tell that its low digit may be left out. The first pass has the number `first`.
 // At least one pass remains, because the output must be written. If `even` is 1, the first pass may
 // read the memory to which the last one writes. Then an even number of passes is skipped, and at
-// least two are made. With CODES and keys that tie, there are no passes. (A return from the kernel
-// in that case would cost the passes registers.)
+// least two are made. There are no passes over an empty rest, nor with CODES over keys that tie. (A
+// return from the kernel in that case would cost the passes registers.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
                            GLOBAL samples_t* tell, GLOBAL u32* ties, u64 n, u64 shifts, u64 widths,
                            u32 even, u32 first) {
@@ -357,8 +357,9 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 #endif
 
 // Pass 0 reads keys_in and values_in. Passes write in turn to keys_a and values_a, and to keys_b
-// and values_b: the last one to b if PASSES is even, else to a (a rest: the other way round). n is
-// the number of records. With SEGMENTED, a bucket is a value of all digits together.
+// and values_b: the last one to b if PASSES is even, else to a. (A rest, for which PASSES is even,
+// ends in a.) n is the number of records. With SEGMENTED, a bucket is a value of all digits
+// together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values
@@ -371,10 +372,8 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //                 the number of tiles that are done. SETTLES: then a samples_t, the numbers of
 //                 listed groups (two words), and whether a group is too large
 //   in_place      1: keys_in may be keys_b. Not used with SEGMENTED or LISTED
-//   rest_state    RESTS: two words. If the first is not 0, only a rest of the list is sorted:
-//   keys_a
-//                 has it before and after, keys_in is not used, and the second word is its number
-//                 of keys
+//   rest_state    RESTS: two words. If the first is not 0, only a rest of the list is sorted. The
+//                 memory keys_a has it before and after. The second word is its number of keys
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
 //   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
 //   values_are_positions  1: pass 0 computes positions instead of reading values
@@ -477,7 +476,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     for (; pass < MOST; ++pass) {
       const u32 digit_word = DIGIT_OF_PASS;
       pass_t p;
-      // The first pass has the number 0 here, so that no words of its look-back are 0.
+      // Numbers begin at 0: with an odd number, words that are still 0 would pass for LOOK_OWN.
       p.number = pass - is_rest;
       p.last = pass + 1 == MOST;
 #ifdef CODE_MASK
