@@ -10,14 +10,13 @@
 // table from the same samples. Two hashes of a key tell its two places. If other keys occupy both,
 // the key is not in the table, and belongs to the rest, however frequent it is.
 
-PARAMETER(WG)             // work-items of a work-group, a power of two
-PARAMETER(ITEMS)          // keys of a work-item in a tile
-PARAMETER(RESIDENT)       // work-groups that share a compute unit
-PARAMETER(SAMPLES)        // samples, a power of two from WG to 16384
-PARAMETER(SLOTS)          // places of the table, a power of two from SAMPLES on
-PARAMETER(LEAST_COVERED)  // keys are counted only if so many samples have a key of several samples
-PARAMETER(PART)           // keys whose runs a work-group of msd_insert_frequent finds at a time
-PARAMETER(INSERT_ITEMS)   // keys that a work-item of msd_insert_frequent writes at a time
+PARAMETER(WG)            // work-items of a work-group, a power of two
+PARAMETER(ITEMS)         // keys of a work-item in a tile
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(SAMPLES)       // samples, a power of two from WG to 16384
+PARAMETER(SLOTS)         // places of the table, a power of two from SAMPLES on
+PARAMETER(PART)          // keys whose runs a work-group of msd_insert_frequent finds at a time
+PARAMETER(INSERT_ITEMS)  // keys that a work-item of msd_insert_frequent writes at a time
 
 #define TILE (WG * ITEMS)
 #define TILES(n) ((u32)(((n) + TILE - 1) / TILE))
@@ -238,15 +237,17 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
 //   state    in and out: words, 0 at first; see above. REST_VALID becomes 1, unless too few samples
 //            have frequent keys, or keys may tie; the other operands then have no meaning
 //   skewed   a word: the launch does nothing unless *skewed is `verdict`
+//   least    keys are counted only if so many samples have a key of several samples
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count_frequent(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples,
                         GLOBAL ukey_t* table, GLOBAL u32* counts, GLOBAL ukey_t* rest,
-                        GLOBAL u32* state, u64 n, GLOBAL const u32* skewed, u32 verdict) {
+                        GLOBAL u32* state, u64 n, GLOBAL const u32* skewed, u32 verdict,
+                        u32 least) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_frequent_memory_t, own);
   if (*skewed != verdict) return;
   const u32 t = local_id();
-  if (make_table(own, samples) < LEAST_COVERED) return;
+  if (make_table(own, samples) < least) return;
   if (group_id() == 0)
     for (u32 i = t; i < SLOTS; i += WG) table[i] = own->keys[i];
 

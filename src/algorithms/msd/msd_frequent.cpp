@@ -82,7 +82,6 @@ kernels::Defines FrequentShape::defines(const Problem& problem) const {
       .resident(1, frequent_work_group)
       .set("SAMPLES", samples)
       .set("SLOTS", slots)
-      .set("LEAST_COVERED", static_cast<unsigned>(samples * least_share(problem)))
       .set("PART", part)
       .set("INSERT_ITEMS", 64 / key_bytes(problem))
       .local_struct("msd_frequent_memory_t", bytes)
@@ -112,11 +111,17 @@ void FrequentKeys::build(Device& device, const Capabilities& capabilities) {
 
 void FrequentKeys::count(Queue& queue, const Operands& o, Memory skewed, Memory rest_keys,
                          Memory cleared) const {
-  const Arg args[] = {{"keys", o.keys_in},     {"samples", samples(o)},
-                      {"table", table_.in(o)}, {"counts", counts_in(cleared)},
-                      {"rest", rest_keys},     {"state", state_in(cleared)},
-                      {"n", problem_.count},   {"skewed", skewed},
-                      {"verdict", verdict}};
+  const Arg args[] = {
+      {"keys", o.keys_in},
+      {"samples", samples(o)},
+      {"table", table_.in(o)},
+      {"counts", counts_in(cleared)},
+      {"rest", rest_keys},
+      {"state", state_in(cleared)},
+      {"n", problem_.count},
+      {"skewed", skewed},
+      {"verdict", verdict},
+      {"least", static_cast<std::uint32_t>(shape_.samples * least_share(problem_))}};
   queue.launch({*count_, shape_.groups, frequent_work_group, args, "frequent"});
 }
 
