@@ -26,35 +26,6 @@ constexpr std::uint64_t cleared_at_once = 1u << 14, most_clearing_groups = 128;
 // lists, where they find nothing to do. Measured on an H100.
 constexpr std::uint32_t equalized_buckets_of_group = 16;
 
-// Memory that a sort needs zeroed in addition to that of the radix passes. The members are offsets
-// in RadixPasses::extension(), in bytes.
-struct Cleared {
-  static constexpr std::uint64_t partition_state = 0;  // 3 words for msd_partition
-  static constexpr std::uint64_t local_ticket = 12;    // a word for msd_local_mapped
-  static constexpr std::uint64_t done = 16;     // 2 words: work-groups that have finished the count
-  static constexpr std::uint64_t stretch = 32;  // STRETCH_WORDS of stretch.cl
-  static constexpr std::uint64_t reserved =
-      stretch + Stretch::bytes;  // two words for each bucket of each pass
-  std::uint64_t reserved_bytes = 0;
-  std::uint64_t counts = 0, counts_bytes = 0;      // one word for each bucket
-  std::uint64_t aside = 0, aside_bytes = 0;        // see msd_set_aside.cl
-  std::uint64_t cells = 0, cells_bytes = 0;        // the counts of cells
-  std::uint64_t frequent = 0, frequent_bytes = 0;  // see FrequentKeys
-  std::uint64_t bytes = 0;
-
-  Cleared(const Problem& problem, const Shape& shape)
-      : reserved_bytes(shape.keys.items != 0 ? 8 * (256 + std::uint64_t{shape.most_buckets()}) : 0),
-        counts(reserved + reserved_bytes),
-        counts_bytes(std::uint64_t{4} * shape.most_buckets()),
-        aside(counts + counts_bytes),
-        aside_bytes(shape.aside_bytes(problem)),
-        cells((aside + aside_bytes + 15) / 16 * 16),
-        cells_bytes(shape.cell_bytes()),
-        frequent((cells + cells_bytes + 15) / 16 * 16),
-        frequent_bytes(shape.frequent.cleared_bytes()),
-        bytes(frequent + frequent_bytes) {}
-};
-
 RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
   const bool partitions = shape.keys.items == 0 && shape.counts_buckets();
   return {.algorithm = "msd",
@@ -155,7 +126,9 @@ class MsdSorter final : public Sorter {
       partition(queue, o);
     }
     if (!partition_sorts(problem_, shape_)) sort_buckets(queue, o);
-    sort_skewed(queue, o);
+    const Cleared at(problem_, shape_);
+    frequent_.sort(queue, o, passes_, skewed_.in(o),
+                   passes_.extension(o).slice(at.frequent, at.frequent_bytes));
     if (shape_.lists_overfull()) passes_.sort_listed(queue, o, skewed_.in(o), list_.in(o));
   }
 
@@ -220,18 +193,6 @@ class MsdSorter final : public Sorter {
                                           {key_map_cl, bins_cl, bin_sort_cl, msd_local_mapped_cl},
                                           shape_.mapped_local.mapped_defines(problem_, shape_));
     sort_local_mapped_ = local_mapped_module_->kernel("msd_local_mapped");
-  }
-
-  // Sorts a list that has not been partitioned. If it has frequent keys, only the others are moved.
-  void sort_skewed(Queue& queue, const Operands& o) const {
-    const RadixPasses::Gate gate{skewed_.in(o), 1, ~0u};
-    if (shape_.frequent.samples == 0) return passes_.sort(queue, o, gate);
-    const Cleared at(problem_, shape_);
-    const Memory cleared = passes_.extension(o).slice(at.frequent, at.frequent_bytes);
-    const Memory rest_keys = passes_.buffers().pass(0, o).keys_out;
-    frequent_.count(queue, o, skewed_.in(o), rest_keys, cleared);
-    passes_.sort(queue, o, gate, FrequentKeys::rest_state(cleared));
-    frequent_.insert(queue, o, rest_keys, cleared);
   }
 
   // Returns the lowest bit of a key's order bits that is part of a bucket's number.
@@ -332,18 +293,16 @@ class MsdSorter final : public Sorter {
   // array.
   void clear_and_sample(Queue& queue, const Operands& o) const {
     const Memory cleared = passes_.cleared(o);
-    const Arg args[] = {
-        {"keys", o.keys_in},
-        {"samples", samples_.in(o)},
-        {"sampled", count_shape_.sampled},
-        {"apart", count_shape_.sample_stride},
-        {"others", frequent_.samples(o)},
-        {"others_sampled", shape_.frequent.samples},
-        {"others_apart",
-         static_cast<std::uint32_t>(problem_.count / std::max(1u, shape_.frequent.samples))},
-        {"skewed", skewed_.in(o)},
-        {"cleared", cleared},
-        {"words", cleared.bytes / 4}};
+    const Arg args[] = {{"keys", o.keys_in},
+                        {"samples", samples_.in(o)},
+                        {"sampled", count_shape_.sampled},
+                        {"apart", count_shape_.sample_stride},
+                        {"others", frequent_.samples(o)},
+                        {"others_sampled", shape_.frequent.samples},
+                        {"others_apart", shape_.frequent.apart},
+                        {"skewed", skewed_.in(o)},
+                        {"cleared", cleared},
+                        {"words", cleared.bytes / 4}};
     const auto groups = std::clamp<std::uint64_t>(ceil_div(cleared.bytes, cleared_at_once), 1,
                                                   most_clearing_groups);
     queue.launch({*start_, groups, count_work_group, args, "start"});

@@ -387,7 +387,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
 //                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FREQUENT: as
-//                 1, and the samples show that there are frequent keys. FEW_DIGITS:
+//                 1, and the samples show frequent keys. FEW_DIGITS:
 //                 as 1, and the samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
 //   crowd ... equalized_crowd  thresholds for the samples (limits_t)

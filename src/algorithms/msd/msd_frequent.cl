@@ -1,6 +1,6 @@
 // msd, lists of keys alone that do not spread. Equal keys are identical, so frequent keys need not
-// move: it is enough to count them. msd_count_frequent counts them and copies the other keys, the
-// *rest*. Radix passes sort the rest. Then msd_insert_frequent writes the sorted list:
+// move. msd_count_frequent counts them, and copies the other keys. These are the *rest*. Radix
+// passes sort the rest. Then msd_insert_frequent writes the sorted list:
 //
 //     input      5 9 5 5 2 9 5 7        frequent: 5 (4 times), 9 (twice)
 //     rest       2 7
@@ -54,8 +54,9 @@ typedef struct {
 
 // ---- The table ----
 
-// A sample's word of the table while it is made. From the highest bit down, a tag has: whether the
-// key is likely to have several samples, some bits of a third hash, and the number of the sample.
+// While the table is made, its words are tags of samples. The highest bit of a tag is 1 if the key
+// is likely to have several samples. Then follow some bits of a third hash of the key, and the
+// number of the sample.
 #define NUMBER_BITS highest_bit32(SAMPLES)
 #define SEVERAL 0x80000000u
 #define THIRD_HASH(key) hash_of(key, 0xff51afd7ed558ccdul)
@@ -64,8 +65,9 @@ typedef struct {
 #define OWN_SLOTS (SLOTS / WG)
 #define BATCH (OWN_SAMPLES < 8 ? OWN_SAMPLES : 8)  // samples that are loaded at a time
 
-// Sets tag[i] of each sample. Samples with the same hash count as samples of one key, so a few keys
-// with one sample are marked, too. own->counts must be 0 and is 0 afterwards. Ends with a barrier.
+// Sets tag[i] of each sample. If two samples have the same hash, the tags say that their keys have
+// several samples. By chance, this is wrong for a few keys. own->counts must be 0 and is 0
+// afterwards. Ends with a barrier.
 INLINE void make_tags(LOCAL msd_frequent_memory_t* own, const ukey_t* sample, u32* tag) {
   const u32 t = local_id();
 #define HASH_WORD(key) own->counts[THIRD_HASH(key) >> (32 - highest_bit32(SLOTS))]
@@ -121,9 +123,9 @@ INLINE void take_places(LOCAL msd_frequent_memory_t* own, LOCAL u32* tags,
 }
 
 // Makes the table: own->keys has keys of samples in their places, and own->counts is 0. Every other
-// place has a key that does not belong there. Returns how many samples have a key that is in the
-// table and has several samples, or 0 if a sample may tie with a key of other bits. Ends with a
-// barrier.
+// place has a key that does not belong there. Counts the samples whose key is in the table and has
+// several samples, and returns their number. Returns 0 if a sample may tie with a key of other
+// bits. Ends with a barrier.
 #define TIE (4u * SAMPLES)  // more than all samples
 INLINE u32 make_table(LOCAL msd_frequent_memory_t* own, GLOBAL const ukey_t* samples) {
   const u32 t = local_id();
@@ -213,7 +215,7 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
   }
   in_rest &= there;
 
-  // Reserve room for the others, and copy them.
+  // Reserve places for the others in the rest, and copy them.
   u32 others = 0, at = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) others += popcount32(sg_ballot(sg, in_rest >> i & 1));

@@ -9,7 +9,7 @@ namespace sortium::msd {
 namespace {
 
 constexpr std::uint64_t least_samples = 1024, most_samples_used = 8192;
-// The table takes longer to make from more samples, so there is one for so many records.
+// There is one sample for this many records. With more samples, the table takes longer to make.
 constexpr std::uint64_t records_of_sample = 2048;
 constexpr unsigned frequent_work_group = 512;
 constexpr unsigned part = 32;  // keys of a part: a team for each key is half a sub-group
@@ -18,9 +18,9 @@ constexpr std::uint64_t most_records = 0xffff0000;  // indices near them fit 32 
 
 std::uint64_t key_bytes(const Problem& p) { return info(p.key).bytes; }
 
-// Returns the share of the samples that must have a key of several samples. With fewer, the passes
-// over all keys are faster. They take longer for long keys; and in a short list, launches take as
-// long as the passes that are saved. Measured on an H200.
+// Returns the least share of samples that must have a key of several samples. If fewer have one,
+// passes over all keys are faster. Passes over long keys take longer, so their share is less. In a
+// short list, the two launches take as long as the passes that they save. Measured on an H200.
 double least_share(const Problem& p) {
   const auto n = static_cast<double>(p.count);
   return std::min(0.5, key_bytes(p) == 8 ? 0.25 + 1.5e6 / n : 0.28 + 2.2e6 / n);
@@ -44,12 +44,6 @@ std::uint64_t insert_bytes(const Problem& p, const Capabilities& device, const F
          gap_bytes;
 }
 
-// The two parts of the memory that must be 0 at first.
-Memory state_in(const Memory& cleared) { return cleared.slice(0, state_bytes); }
-Memory counts_in(const Memory& cleared) {
-  return cleared.slice(state_bytes, cleared.bytes - state_bytes);
-}
-
 }  // namespace
 
 FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& device) {
@@ -66,6 +60,7 @@ FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& de
     if (std::max(s.bytes, s.insert_bytes) <= device.local_struct) break;
   }
   if (s.samples < least_samples || frequent_work_group > device.max_work_group) return {};
+  s.apart = static_cast<std::uint32_t>(problem.count / s.samples);
   s.groups = device.compute_units;
   return s;
 }
@@ -109,28 +104,23 @@ void FrequentKeys::build(Device& device, const Capabilities& capabilities) {
   insert_ = module_->kernel("msd_insert_frequent");
 }
 
-void FrequentKeys::count(Queue& queue, const Operands& o, Memory skewed, Memory rest_keys,
-                         Memory cleared) const {
-  const Arg args[] = {
-      {"keys", o.keys_in},
-      {"samples", samples(o)},
-      {"table", table_.in(o)},
-      {"counts", counts_in(cleared)},
-      {"rest", rest_keys},
-      {"state", state_in(cleared)},
-      {"n", problem_.count},
-      {"skewed", skewed},
-      {"verdict", verdict},
-      {"least", static_cast<std::uint32_t>(shape_.samples * least_share(problem_))}};
-  queue.launch({*count_, shape_.groups, frequent_work_group, args, "frequent"});
-}
-
-void FrequentKeys::insert(Queue& queue, const Operands& o, Memory rest_keys, Memory cleared) const {
-  const Arg args[] = {{"table", table_.in(o)},  {"counts", counts_in(cleared)},
-                      {"rest", rest_keys},      {"runs", runs_.in(o)},
-                      {"keys_out", o.keys_out}, {"state", state_in(cleared)},
-                      {"n", problem_.count}};
-  queue.launch({*insert_, shape_.groups, frequent_work_group, args, "insert"});
+void FrequentKeys::sort(Queue& queue, const Operands& o, const RadixPasses& passes, Memory skewed,
+                        Memory cleared) const {
+  const RadixPasses::Gate gate{skewed, 1, ~0u};
+  if (shape_.samples == 0) return passes.sort(queue, o, gate);
+  const Memory rest = passes.buffers().pass(0, o).keys_out, state = cleared.slice(0, state_bytes),
+               counts = cleared.slice(state_bytes, cleared.bytes - state_bytes);
+  const auto least = static_cast<std::uint32_t>(shape_.samples * least_share(problem_));
+  const Arg count[] = {{"keys", o.keys_in},   {"samples", samples(o)}, {"table", table_.in(o)},
+                       {"counts", counts},    {"rest", rest},          {"state", state},
+                       {"n", problem_.count}, {"skewed", skewed},      {"verdict", verdict},
+                       {"least", least}};
+  queue.launch({*count_, shape_.groups, frequent_work_group, count, "frequent"});
+  passes.sort(queue, o, gate, state.slice(0, 8));
+  const Arg insert[] = {{"table", table_.in(o)}, {"counts", counts},       {"rest", rest},
+                        {"runs", runs_.in(o)},   {"keys_out", o.keys_out}, {"state", state},
+                        {"n", problem_.count}};
+  queue.launch({*insert_, shape_.groups, frequent_work_group, insert, "insert"});
 }
 
 }  // namespace sortium::msd

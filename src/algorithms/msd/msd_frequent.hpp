@@ -12,30 +12,25 @@ namespace sortium::msd {
 
 class FrequentKeys {
  public:
-  // The value of the word `skewed` with which count() counts frequent keys.
+  // The value of the word `skewed` with which frequent keys are counted.
   static constexpr std::uint32_t verdict = 0x20000000;
 
-  // Counts nothing.
+  // sort() sorts all keys.
   FrequentKeys() = default;
   // Uses the memory `unused`, which no other launch may use if the word `skewed` is `verdict`, or
   // adds scratch memory to `layout` if that is too small.
   FrequentKeys(const Problem& problem, const FrequentShape& shape,
                const ScratchLayout::Slice& unused, ScratchLayout& layout);
 
-  // The samples that must be gathered before count(), or empty memory.
+  // The samples that must be gathered before sort(), or empty memory.
   [[nodiscard]] Memory samples(const Operands& operands) const { return samples_.in(operands); }
-  // Returns the words that tell RadixPasses::sort() whether it sorts the rest.
-  [[nodiscard]] static Memory rest_state(const Memory& cleared) { return cleared.slice(0, 8); }
 
   void build(Device& device, const Capabilities& capabilities);
-  // If the word `skewed` is `verdict` and frequent keys are a large share, counts them, and copies
-  // the other keys to `rest_keys`, which has room for all keys. Stores in `cleared` whether the
-  // counts are valid. They are not if keys may tie. `cleared` has FrequentShape::cleared_bytes(),
-  // all 0.
-  void count(Queue& queue, const Operands& operands, Memory skewed, Memory rest_keys,
-             Memory cleared) const;
-  // If count() has counted frequent keys, writes the output. Comes after RadixPasses::sort().
-  void insert(Queue& queue, const Operands& operands, Memory rest_keys, Memory cleared) const;
+  // Sorts a list that has not been partitioned, by `passes`. If the word `skewed` is `verdict`, and
+  // frequent keys are a large share, and none may tie, the passes sort only the other keys.
+  // `cleared` has FrequentShape::cleared_bytes(), all 0.
+  void sort(Queue& queue, const Operands& operands, const RadixPasses& passes, Memory skewed,
+            Memory cleared) const;
 
  private:
   Problem problem_;

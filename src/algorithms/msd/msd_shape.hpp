@@ -151,6 +151,7 @@ struct Stretch {
 // How the frequent keys of a list are counted (msd_frequent.cl).
 struct FrequentShape {
   unsigned samples = 0;            // samples that tell which keys are frequent; 0: none are counted
+  std::uint32_t apart = 0;         // keys from one sample to the next
   unsigned slots = 0;              // places of the table of frequent keys
   std::uint64_t groups = 0;        // work-groups of each of the two launches
   std::uint64_t bytes = 0;         // size of msd_frequent_memory_t
@@ -208,6 +209,35 @@ struct Shape {
   }
   // Width in bits of the partition's second digit; 0 if it has one digit.
   [[nodiscard]] unsigned second_digit_bits(const Problem& problem) const;
+};
+
+// Memory that a sort needs zeroed in addition to that of the radix passes. The members are offsets
+// in RadixPasses::extension(), in bytes.
+struct Cleared {
+  static constexpr std::uint64_t partition_state = 0;  // 3 words for msd_partition
+  static constexpr std::uint64_t local_ticket = 12;    // a word for msd_local_mapped
+  static constexpr std::uint64_t done = 16;     // 2 words: work-groups that have finished the count
+  static constexpr std::uint64_t stretch = 32;  // STRETCH_WORDS of stretch.cl
+  static constexpr std::uint64_t reserved =
+      stretch + Stretch::bytes;  // two words for each bucket of each pass
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t counts = 0, counts_bytes = 0;      // one word for each bucket
+  std::uint64_t aside = 0, aside_bytes = 0;        // see msd_set_aside.cl
+  std::uint64_t cells = 0, cells_bytes = 0;        // the counts of cells
+  std::uint64_t frequent = 0, frequent_bytes = 0;  // see FrequentKeys
+  std::uint64_t bytes = 0;
+
+  Cleared(const Problem& problem, const Shape& shape)
+      : reserved_bytes(shape.keys.items != 0 ? 8 * (256 + std::uint64_t{shape.most_buckets()}) : 0),
+        counts(reserved + reserved_bytes),
+        counts_bytes(std::uint64_t{4} * shape.most_buckets()),
+        aside(counts + counts_bytes),
+        aside_bytes(shape.aside_bytes(problem)),
+        cells((aside + aside_bytes + 15) / 16 * 16),
+        cells_bytes(shape.cell_bytes()),
+        frequent((cells + cells_bytes + 15) / 16 * 16),
+        frequent_bytes(shape.frequent.cleared_bytes()),
+        bytes(frequent + frequent_bytes) {}
 };
 
 // True if partitioning by all key bits already sorts the list, so that no local sort is needed.

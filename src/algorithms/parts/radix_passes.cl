@@ -357,9 +357,9 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 #endif
 
 // Pass 0 reads keys_in and values_in. Passes write in turn to keys_a and values_a, and to keys_b
-// and values_b: the last one to b if PASSES is even, else to a. (A rest, for which PASSES is even,
-// ends in a.) n is the number of records. With SEGMENTED, a bucket is a value of all digits
-// together.
+// and values_b. The last one writes to b if PASSES is even, else to a. If only a rest is sorted, it
+// writes to a; PASSES is even then. n is the number of records. With SEGMENTED, a bucket is a value
+// of all digits together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values
@@ -433,7 +433,7 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   values_a += listed;
 #endif
 #if RESTS
-  // The rest is where pass 0 would have written, so the first pass has the number 1.
+  // The rest is in keys_a, as if pass 0 had written it. So the first pass has the number 1.
   const u32 is_rest = rest_state[0] != 0 ? 1 : 0;
   if (is_rest) n = rest_state[1];
 #else
@@ -476,7 +476,8 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
     for (; pass < MOST; ++pass) {
       const u32 digit_word = DIGIT_OF_PASS;
       pass_t p;
-      // Numbers begin at 0: with an odd number, words that are still 0 would pass for LOOK_OWN.
+      // The first pass has the number 0 here. With an odd number, look-back words that are still 0
+      // would look like counts (LOOK_OWN).
       p.number = pass - is_rest;
       p.last = pass + 1 == MOST;
 #ifdef CODE_MASK
