@@ -1,6 +1,6 @@
 // msd, lists of keys alone that do not spread. Equal keys are identical, so frequent keys need not
-// move. msd_count_frequent counts them, and copies the other keys. These are the *rest*. Radix
-// passes sort the rest. Then msd_insert_frequent writes the sorted list:
+// move. msd_count_frequent counts them, and copies the other keys, which are called the *rest*.
+// Radix passes sort the rest. Then msd_insert_frequent writes the sorted list:
 //
 //     input      5 9 5 5 2 9 5 7        frequent: 5 (4 times), 9 (twice)
 //     rest       2 7
@@ -54,10 +54,9 @@ typedef struct {
 
 // ---- The table ----
 
-// While the table is made, its words are tags of samples. The highest bit of a tag is 1 if the key
-// is likely to have several samples. Then follow some bits of a third hash of the key, and the
-// number of the sample.
-#define NUMBER_BITS highest_bit32(SAMPLES)
+// While the table is made, each of its words is the tag of a sample. A tag has three parts. Its
+// highest bit is 1 if probably several samples have the key. The lowest bits are the sample's
+// number. The bits between them are a part of the key's third hash.
 #define SEVERAL 0x80000000u
 #define THIRD_HASH(key) hash_of(key, 0xff51afd7ed558ccdul)
 
@@ -65,9 +64,9 @@ typedef struct {
 #define OWN_SLOTS (SLOTS / WG)
 #define BATCH (OWN_SAMPLES < 8 ? OWN_SAMPLES : 8)  // samples that are loaded at a time
 
-// Sets tag[i] of each sample. If two samples have the same hash, the tags say that their keys have
-// several samples. By chance, this is wrong for a few keys. own->counts must be 0 and is 0
-// afterwards. Ends with a barrier.
+// Sets tag[i] to the tag of sample[i]. The highest bit is 1 if another sample has the same third
+// hash. So a few keys of one sample have it by chance. own->counts must be 0 and is 0 afterwards.
+// Ends with a barrier.
 INLINE void make_tags(LOCAL msd_frequent_memory_t* own, const ukey_t* sample, u32* tag) {
   const u32 t = local_id();
 #define HASH_WORD(key) own->counts[THIRD_HASH(key) >> (32 - highest_bit32(SLOTS))]
@@ -215,7 +214,7 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
   }
   in_rest &= there;
 
-  // Reserve places for the others in the rest, and copy them.
+  // Copy the keys that are not in the table to the rest. One addition reserves all their places.
   u32 others = 0, at = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) others += popcount32(sg_ballot(sg, in_rest >> i & 1));

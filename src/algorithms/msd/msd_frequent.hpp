@@ -12,7 +12,7 @@ namespace sortium::msd {
 
 class FrequentKeys {
  public:
-  // The value of the word `skewed` with which frequent keys are counted.
+  // Frequent keys are counted only if the word `skewed` has this value.
   static constexpr std::uint32_t verdict = 0x20000000;
 
   // sort() sorts all keys.
@@ -22,7 +22,8 @@ class FrequentKeys {
   FrequentKeys(const Problem& problem, const FrequentShape& shape,
                const ScratchLayout::Slice& unused, ScratchLayout& layout);
 
-  // The samples that must be gathered before sort(), or empty memory.
+  // Memory for samples of the keys. The caller must fill it before sort(). Empty if frequent keys
+  // are never counted.
   [[nodiscard]] Memory samples(const Operands& operands) const { return samples_.in(operands); }
 
   void build(Device& device, const Capabilities& capabilities);

@@ -155,8 +155,8 @@ INLINE u32 low_digits(u32 bits, u64 widths) {
 // or if the samples tell that its low digit may be left out. The first pass has the number `first`.
 // At least one pass remains, because the output must be written. If `even` is 1, the first pass may
 // read the memory to which the last one writes. Then an even number of passes is skipped, and at
-// least two are made. There are no passes over an empty rest, nor with CODES over keys that tie. (A
-// return from the kernel in that case would cost the passes registers.)
+// least two are made. No passes are made if the rest is empty, or with CODES if keys tie. (If the
+// kernel returned instead, fewer registers would be left for the passes.)
 OUTLINE void choose_passes(LOCAL onesweep_memory_t* mine, GLOBAL u32* starts,
                            GLOBAL samples_t* tell, GLOBAL u32* ties, u64 n, u64 shifts, u64 widths,
                            u32 even, u32 first) {
@@ -357,9 +357,9 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 #endif
 
 // Pass 0 reads keys_in and values_in. Passes write in turn to keys_a and values_a, and to keys_b
-// and values_b. The last one writes to b if PASSES is even, else to a. If only a rest is sorted, it
-// writes to a; PASSES is even then. n is the number of records. With SEGMENTED, a bucket is a value
-// of all digits together.
+// and values_b. The last pass writes to keys_b and values_b if PASSES is even, else to keys_a and
+// values_a. If only a rest is sorted, PASSES is even, and the last pass writes to keys_a. n is the
+// number of records. With SEGMENTED, a bucket is a value of all digits together.
 //
 //   keys_in, keys_a, keys_b        n keys each
 //   values_in, values_a, values_b  n values each; not used without values

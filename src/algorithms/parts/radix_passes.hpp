@@ -57,7 +57,8 @@ struct RadixPassOptions {
   bool lists = false;
   // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
-  // sort() may sort a rest only. Requires keys without values, and an even number of digits.
+  // sort() may be told to sort only a part of the keys, the rest (see sort()). Requires keys
+  // without values, and an even number of digits.
   bool rests = false;
   // Bytes for the algorithm's own use, which clear() sets to 0, too.
   std::uint64_t cleared_bytes = 0;
