@@ -164,6 +164,28 @@ TEST(FrequentKeys, AreCounted) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// The same with values or positions: msd sorts them by codes of the frequent keys. Keys that differ
+// in few bytes, keys in place, and lists with many other keys are sorted by passes over all.
+TEST(FrequentKeys, AreEncoded) {
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  std::vector<Case> cases;
+  for (const auto key : {KeyType::u32, KeyType::f64, KeyType::f32, KeyType::i64})
+    for (const auto d : {Distribution::common, Distribution::few_distinct, Distribution::constant,
+                         Distribution::common, Distribution::zipf, Distribution::classes})
+      for (const std::uint64_t count : {small ? 20'003 : 1'300'007, small ? 9'001 : 70'001})
+        for (const auto payload : {Payload::values, Payload::positions}) {
+          const auto turn = cases.size();
+          Problem p{.key = key, .count = count, .payload = payload};
+          p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+          p.value_bytes = turn % 4 < 2 ? 4 : 8;
+          if (turn % 5 == 4) p.nan = NanOrder::bits, p.zeros = ZeroOrder::distinct;
+          p.keys_out = payload == Payload::values || turn % 8 < 4;
+          cases.push_back({p, p.keys_out && turn % 8 == 4, d, turn});
+        }
+  if (small) cases = {cases[0], cases[5], cases[37], cases[62]};
+  expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
+}
+
 // Passes leave out low digits if samples show that higher ones tell keys apart. The few groups of
 // keys that differ in low digits only are settled afterwards; if one is too large, passes over all
 // digits follow.

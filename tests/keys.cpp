@@ -52,6 +52,8 @@ std::string_view name(Distribution distribution) {
       return "hill";
     case Distribution::groups:
       return "groups";
+    case Distribution::common:
+      return "common";
     case Distribution::letters:
       return "letters";
   }
@@ -116,6 +118,13 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       std::vector<std::uint64_t> some(std::array{2, 5, 5, 40, 150, 255, 257, 400}[seed % 8]);
       for (auto& k : some) k = random.next();
       fill([&] { return some[random.below(some.size())]; });
+      break;
+    }
+    case Distribution::common: {
+      const auto numbers = make_keys(Distribution::numbers, problem, seed ^ 1);
+      const std::uint64_t some =
+          std::min<std::uint64_t>(std::array{2, 200, 255, 256, 300, 700}[seed % 6], numbers.size());
+      fill([&] { return numbers[random.below(random.below(40) != 0 ? some : numbers.size())]; });
       break;
     }
     case Distribution::organ_pipe:

@@ -34,6 +34,8 @@ enum class Distribution : std::uint8_t {
          // and at both ends of the numbers; one key of 64 or of 3000 is anywhere; not in the table
   groups,  // random, but one of 200 keys is in a group: of 2 to 700 keys, by the seed, which differ
            // in their lowest bits only, three in eight; not in the table
+  common,  // numbers of which most are common: 39 of 40 are one of 2 to 700, by the seed; not in
+           // the table
   letters,  // integers: 6 letters (of 64 bits: 7) of 5 bits, each with 26 of 32 values: many gaps;
             // not in the table
 };

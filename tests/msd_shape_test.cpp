@@ -279,7 +279,7 @@ TEST(MsdShape, KeysWithoutClassesAreNotSetAside) {
   EXPECT_FALSE(has_classes(p));
 }
 
-TEST(MsdShape, FrequentKeysAreCountedInLongListsOfKeysAlone) {
+TEST(MsdShape, FrequentKeysAreCountedOrEncodedInLongLists) {
   const auto samples = [](const Problem& p, const Capabilities& c = much,
                           std::string_view text = {}) {
     return shape_of(p, c, text).frequent.samples;
@@ -289,8 +289,11 @@ TEST(MsdShape, FrequentKeysAreCountedInLongListsOfKeysAlone) {
   EXPECT_EQ(samples(keys(10'000'000, KeyType::f64)), 4096u);
   EXPECT_EQ(samples(keys(100 * million, KeyType::i64)), 8192u);
   EXPECT_EQ(samples(keys(1000, KeyType::f32), much, "sample=1"), 1024u);
-  EXPECT_EQ(samples(pairs(64 * million)), 0u);
-  EXPECT_EQ(make_frequent_shape(keys(0xffff0000), much).samples, 0u);
+  EXPECT_EQ(samples(pairs(32 * million - 1)), 0u);
+  EXPECT_EQ(samples(pairs(32 * million)), 8192u);
+  EXPECT_EQ(samples(pairs(16 * million - 1, KeyType::f64, 8)), 0u);
+  EXPECT_EQ(samples(pairs(16 * million, KeyType::f64, 8)), 8192u);
+  EXPECT_EQ(make_frequent_shape(keys(0xffff0000), much, true).samples, 0u);
   Problem some_bits = keys(64 * million);
   some_bits.end_bit = 28;  // equal keys may differ in the other bits
   EXPECT_EQ(samples(some_bits), 0u);
@@ -299,13 +302,17 @@ TEST(MsdShape, FrequentKeysAreCountedInLongListsOfKeysAlone) {
   EXPECT_EQ(samples(keys(64 * million), without_compiler), 0u);
 
   for (const auto& device : {much, little})
-    for (const auto key : {KeyType::u32, KeyType::u64}) {
-      const FrequentShape s = shape_of(keys(100 * million, key), device).frequent;
-      EXPECT_NE(s.samples, 0u);
-      EXPECT_GE(s.slots, s.samples);
-      EXPECT_LE(s.bytes, device.local_struct);
-      EXPECT_LE(s.insert_bytes, device.local_struct);
-    }
+    for (const auto key : {KeyType::u32, KeyType::u64})
+      for (const auto& p : {keys(100 * million, key), pairs(100 * million, key)}) {
+        const FrequentShape s = shape_of(p, device).frequent;
+        EXPECT_NE(s.samples, 0u);
+        EXPECT_GE(s.slots, s.samples);
+        EXPECT_LE(s.bytes, device.local_struct);
+        EXPECT_LE(s.codes_bytes, device.local_struct);
+        EXPECT_LE(s.insert_bytes, device.local_struct);
+        EXPECT_EQ(s.encodes, p.payload != Payload::none);
+        EXPECT_EQ(s.most_singles(4096) != 0, s.encodes);
+      }
 }
 
 TEST(MsdShape, CountsOfTilesTakeLittleMemory) {
@@ -493,8 +500,17 @@ TEST(MsdShape, LimitsOfSamplesFollowTheBuckets) {
   const auto shape = make_count_shape(q, much, shape_of(q), true);
   EXPECT_TRUE(shape.tells_repeats);
   EXPECT_LE(limits_of(q).repeats * 3 * q.count, 16 * std::uint64_t{shape.judged} * shape.judged);
-  const Problem floats = pairs(16 * million, KeyType::f32);
-  EXPECT_FALSE(make_count_shape(floats, much, shape_of(floats), true).tells_repeats);
+  // f32 keys with values: 12, or what numbers between 1 and 2 may have in a long list.
+  const auto alike = [&](std::uint64_t count) {
+    const Problem floats = pairs(count, KeyType::f32);
+    const auto s = make_count_shape(floats, much, shape_of(floats), true);
+    EXPECT_TRUE(s.tells_repeats);
+    return limits_of(floats).repeats * 3.0 * static_cast<double>(count) / s.judged / s.judged;
+  };
+  EXPECT_NEAR(alike(16 * million), 12, 1);
+  EXPECT_NEAR(alike(256 * million), 48, 1);
+  for (const auto& floats : {keys(16 * million, KeyType::f32), pairs(16 * million, KeyType::f64)})
+    EXPECT_FALSE(make_count_shape(floats, much, shape_of(floats), true).tells_repeats);
   // 4096 samples in 8192 buckets: 1024 pairs share a bucket if keys spread. There are 1.5 times as
   // many if an average key's bucket is 1.5 times as full as the mean; a bucket holds only 1.19
   // times.

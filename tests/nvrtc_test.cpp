@@ -175,14 +175,24 @@ TEST_F(NvrtcCalls, LowDigits) {
     }
   EXPECT_EQ(device->compilations, 8u);  // two kernels for floats, because they may tie
 }
-// Keys alone, of which the frequent ones may be counted.
+// Lists whose frequent keys may be counted or, with values or positions, encoded.
 TEST_F(NvrtcCalls, FrequentKeys) {
   CheckingQueue queue(device);
-  for (const auto key : {KeyType::u32, KeyType::i64, KeyType::f32, KeyType::f64})
+  const auto compile = [&](const Problem& p) {
+    EXPECT_EQ(
+        compile_sort({find_algorithm("msd").info(), ""}, p, device->info().claimed, device, queue),
+        "");
+  };
+  for (const auto key : {KeyType::u32, KeyType::i64, KeyType::f32, KeyType::f64}) {
     for (const std::uint64_t count : {9'000'011, 100'000'007})
-      EXPECT_EQ(compile_sort({find_algorithm("msd").info(), ""}, {.key = key, .count = count},
-                             device->info().claimed, device, queue),
-                "");
+      compile({.key = key, .count = count});
+    compile({.key = key, .count = 100'000'007, .payload = Payload::values, .value_bytes = 4});
+    compile({.key = key,
+             .count = 100'000'007,
+             .payload = Payload::positions,
+             .value_bytes = 8,
+             .keys_out = false});
+  }
 }
 TEST_F(NvrtcCalls, Companions) {
   compile_companions(device);

@@ -54,7 +54,7 @@ class MsdSorter final : public Sorter {
     }
     skewed_ = scratch_.add(4);
     starts_ = scratch_.add((std::uint64_t{shape_.most_buckets()} + 1) * 4);
-    frequent_ = FrequentKeys(problem, shape_.frequent, starts_, scratch_);
+    frequent_ = FrequentKeys(problem, device, shape_.frequent, starts_, scratch_);
     tile_counts_ = scratch_.add(shape_.tiles.count * shape_.buckets() * 2);
     if (shape_.tiles.cells != 0) {
       edges_ =
@@ -521,8 +521,8 @@ class Msd final : public Algorithm {
             "the local sort, each of which reads and writes every record once; 5 launches (2 "
             "and a fill for short lists of keys of up to 32 bits, 4 for those of longer keys, "
             "which are read once more if they are not uniform, 6 for long lists with values, 2 "
-            "more for "
-            "long lists of keys alone, one more for floats and another for long lists of floats "
+            "more for long lists of keys alone, 3 more for longer ones with values, one more for "
+            "floats and another for long lists of floats "
             "alone, up to 10 where 64-bit keys may be mapped or 32-bit integers equalized), of "
             "which those for the other cases do nothing",
         .parameters = {

@@ -44,6 +44,10 @@ unsigned most_map_samples(const Problem& p, bool shares_unit) {
   return p.count < many_sampled_from || shares_unit ? 8 : 16;
 }
 
+bool short_float_pairs(const Problem& p) {
+  return info(p.key).is_float && info(p.key).bytes == 4 && p.payload != Payload::none;
+}
+
 // Returns the 32-bit words of local memory for the counts, or for the samples' tables, which use
 // the same memory before.
 std::uint64_t count_words(const Problem& p, const Capabilities& device, const Shape& shape,
@@ -78,10 +82,10 @@ std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Sh
 CountShape make_count_shape(const Problem& problem, const Capabilities& device, const Shape& shape,
                             bool tells_few_digits) {
   CountShape count;
-  // Repeated keys do no harm to floats, whose buckets have spare capacity, nor to buckets without a
-  // local sort. (Among 2^28 f32 keys, many repeat whatever their distribution is.)
-  count.tells_repeats =
-      shape.samples_keys && shape.spread_bits == 0 && !partition_sorts(problem, shape);
+  // Repeated keys do no harm to floats without values, whose buckets have spare capacity, nor to
+  // buckets without a local sort. f64 keys that repeat may be mapped.
+  count.tells_repeats = shape.samples_keys && !partition_sorts(problem, shape) &&
+                        (shape.spread_bits == 0 || short_float_pairs(problem));
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
   // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
   // less often.
@@ -174,7 +178,12 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   // crowd the bins. A table of tags detects a third of the samples that repeat.
   const auto mean = static_cast<double>(problem.count >> shape.bits);
   const double spare = static_cast<double>(bucket_capacity(problem, shape)) - mean;
-  const double most_alike = sorts_positions(problem) ? 16.0 : 3.0;
+  // There are 2^23 f32 numbers from 1 to 2. If all of them occur, they leave no bits to sort by, so
+  // bins are by position, and not crowded.
+  const double of_number = records / (1 << 23);
+  const double most_alike = short_float_pairs(problem) ? std::max(12.0, 1.5 * of_number)
+                            : sorts_positions(problem) ? 16.0
+                                                       : 3.0;
   const double m = std::min(spare * spare / (16 * mean), most_alike);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.rare = count.judged / rare_share;

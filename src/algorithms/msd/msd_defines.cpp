@@ -116,8 +116,11 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("COUNT_WORDS", words)
       .set("TELLS_REPEATS", int{tells_repeats})
       .set("FREQUENT", shape.frequent.samples != 0 ? FrequentKeys::verdict : 0)
-      .set("FREQUENT_LEAST", judged / (info(problem.key).bytes == 8 ? 5 : 4))
+      .set("FREQUENT_LEAST", judged / (shape.frequent.encodes         ? 3
+                                       : info(problem.key).bytes == 8 ? 5
+                                                                      : 4))
       .set("FREQUENT_ALL", judged / 5 * 4)
+      .set("FREQUENT_SINGLES", shape.frequent.most_singles(judged))
       .set("FEW_DIGITS", tells_few_digits ? RadixPasses::few_digits : 0)
       .set("SPREAD_BITS", shape.spread_bits)
       .set("STRETCHES", int{shape.stretch.possible})

@@ -25,8 +25,9 @@ PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few va
                           // becomes FEW_DIGITS
 PARAMETER(FREQUENT)       // not 0: samples tell whether there are frequent keys; if so, *skewed
                           // becomes FREQUENT
-PARAMETER(FREQUENT_LEAST)  // the fewest samples that then repeat
-PARAMETER(FREQUENT_ALL)    // if so many repeat, keys are not stretched, equalized or mapped
+PARAMETER(FREQUENT_LEAST)    // the fewest samples that then repeat
+PARAMETER(FREQUENT_SINGLES)  // not 0: the most samples that then have a key of no other sample
+PARAMETER(FREQUENT_ALL)      // if so many repeat, keys are not stretched, equalized or mapped
 PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, if equal keys do not
                            // crowd them; else 0
 
@@ -115,6 +116,13 @@ INLINE u32 root(u32 x) {
 #endif
 
 #if TELLS_REPEATS || FREQUENT
+// 32 bits, of which the upper ones depend on all bits of the key.
+#if KEY_BITS == 64
+#define HASHED(key) ((u32)((((key) + 1) * 0x9e3779b97f4a7c15ul) >> 32))
+#else
+#define HASHED(key) (((u32)(key) + 1) * 0x9e3779b1u)
+#endif
+
 // Returns how many samples have the key of another sample. Every sample hashes its key to a tag and
 // a word of a table, in which the largest tag stays. In each used word, the samples that find their
 // own tag have the same key, so all of them except one are counted. mine->counts must be 0 and is 0
@@ -124,11 +132,7 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   u32 tag[SAMPLES], repeats = 0;  // a tag has all hash bits except one
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) {
-#if KEY_BITS == 64
-    tag[i] = (u32)(((sample[i] + 1) * 0x9e3779b97f4a7c15ul) >> 32) | 1;
-#else
-    tag[i] = ((u32)sample[i] + 1) * 0x9e3779b1u | 1;
-#endif
+    tag[i] = HASHED(sample[i]) | 1;
     local_max(&mine->counts[tag[i] >> (32 - highest_bit32(COUNT_WORDS))], tag[i]);
   }
   barrier_local();
@@ -140,6 +144,25 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   wg_scan_add(mine->scratch, WG, (index_t)repeats, &all);
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   barrier_local();
+  return (u32)all;
+}
+#endif
+
+#if FREQUENT_SINGLES
+// Returns how many samples have a key of no other sample; a little less, because keys are told
+// apart by their hashes. Contains barriers.
+INLINE u32 count_singles(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
+  const u32 t = local_id();
+  u32 singles = 0;
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i)
+    local_add(&mine->counts[HASHED(sample[i]) >> (32 - highest_bit32(COUNT_WORDS))], 1u);
+  barrier_local();
+  for (u32 i = t; i < COUNT_WORDS; i += WG) singles += mine->counts[i] == 1 ? 1u : 0u;
+  index_t all;
+  wg_scan_add(mine->scratch, WG, (index_t)singles, &all);
   return (u32)all;
 }
 #endif

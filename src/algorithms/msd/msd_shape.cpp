@@ -41,9 +41,6 @@ constexpr unsigned least_local_work_group = 128;
 constexpr double full_spread_spare = 3.8;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
-// In shorter lists, the two launches of msd_frequent.cl cost more than they save. Measured on an
-// H200.
-constexpr std::uint64_t frequent_from = std::uint64_t{1} << 23;
 // Keys are mapped only in lists of more than this many records. In shorter lists the two additional
 // launches slow down keys that spread too much. Measured on an H100.
 constexpr std::uint64_t mapped_from = std::uint64_t{1} << 22;
@@ -563,9 +560,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.samples_keys =
         shape.spread_bits != 0 || given.number("sample", problem.count > sampled_from) != 0;
     const bool many = problem.count > mapped_from || given.has("sample");
-    if (shape.samples_keys && (problem.count >= frequent_from || given.has("sample")) &&
-        !partition_sorts(problem, shape))
-      shape.frequent = make_frequent_shape(problem, device);
+    if (shape.samples_keys && !partition_sorts(problem, shape))
+      shape.frequent = make_frequent_shape(problem, device, given.has("sample"));
     if (shape.samples_keys && maps_keys(problem) && many) choose_map(problem, device, given, shape);
     // With a compiler, the passes over the whole list leave out half of the digits of most lists,
     // and then cost half as much. Tests sample short lists, whose listed buckets should be sorted.

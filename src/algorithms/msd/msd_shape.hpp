@@ -148,15 +148,23 @@ struct Stretch {
   static constexpr std::uint64_t bytes = 32;  // of a stretch_t in global memory
 };
 
-// How the frequent keys of a list are counted (msd_frequent.cl).
+// How the frequent keys of a list are counted or encoded (msd_frequent.cl).
 struct FrequentShape {
   unsigned samples = 0;            // samples that tell which keys are frequent; 0: none are counted
+  bool encodes = false;            // records are sorted by codes of the frequent keys
+  unsigned rest_share = 0;         // encodes: at most one key in so many may be in the rest
   std::uint32_t apart = 0;         // keys from one sample to the next
   unsigned slots = 0;              // places of the table of frequent keys
   std::uint64_t groups = 0;        // work-groups of each of the two launches
+  std::uint64_t chunks = 0;        // encodes: chunks of the list (msd_frequent_codes.cl)
+  std::uint64_t mask_bytes = 0;    // encodes: memory for mask words
   std::uint64_t bytes = 0;         // size of msd_frequent_memory_t
+  std::uint64_t codes_bytes = 0;   // encodes: size of msd_codes_memory_t
   std::uint64_t insert_bytes = 0;  // size of msd_insert_memory_t
 
+  // If more than this many of `judged` samples have a key of no other sample, the rest is probably
+  // too large to encode keys. 0: keys are not encoded.
+  [[nodiscard]] unsigned most_singles(unsigned judged) const;
   // Bytes of memory that must be 0 at first.
   [[nodiscard]] std::uint64_t cleared_bytes() const;
   // Returns the parameters of msd_frequent.cl.
@@ -251,10 +259,11 @@ struct Cleared {
 // Throws Error(unsupported) if msd cannot sort the problem on the device with these parameters.
 [[nodiscard]] Shape make_shape(const Problem& problem, const Capabilities& device,
                                const Parameters& given);
-// Frequent keys are counted only in lists of fewer than 2^32 - 2^16 keys of 32 or 64 bits, without
-// values, that are compared by all their bits. Devices without a compiler do not count them:
-// packages have no kernels for it.
-[[nodiscard]] FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& device);
+// Frequent keys are counted only in lists of fewer than 2^32 - 2^16 keys of 32 or 64 bits that are
+// compared by all their bits. With values or positions, they are encoded. Devices without a
+// compiler do neither: packages have no kernels for it. Lists must be long, unless `any_count`.
+[[nodiscard]] FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& device,
+                                                bool any_count);
 // `tells_few_digits`: the sort of keys that do not spread has a special case for digits with few
 // values, so the samples must detect it. Throws Error(unsupported) if local memory cannot hold the
 // counts.

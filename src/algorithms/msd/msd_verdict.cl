@@ -215,10 +215,15 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   if (!spreads) {
     v.skewed = 1;
 #if FREQUENT
-    if (repeats >= FREQUENT_LEAST) v.skewed = FREQUENT;
+    if (repeats >= FREQUENT_LEAST) {
+      v.skewed = FREQUENT;
+#if FREQUENT_SINGLES
+      if (count_singles(mine, sample) > FREQUENT_SINGLES) v.skewed = 1;
+#endif
+    }
 #endif
 #if FEW_DIGITS
-    if (digits_are_few(mine, sample, limits.rare)) v.skewed = FEW_DIGITS;
+    if (digits_are_few(mine, sample, limits.rare)) v.skewed = FEW_DIGITS | (v.skewed & FREQUENT);
 #endif
   }
 #endif

@@ -373,7 +373,8 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //                 listed groups (two words), and whether a group is too large
 //   in_place      1: keys_in may be keys_b. Not used with SEGMENTED or LISTED
 //   rest_state    RESTS: two words. If the first is not 0, only a rest of the list is sorted. The
-//                 memory keys_a has it before and after. The second word is its number of keys
+//                 second word is its number of keys. Before and after, keys_a begins with them, and
+//                 values_a ends with their values
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
 //   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
 //   values_are_positions  1: pass 0 computes positions instead of reading values
@@ -435,7 +436,13 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
 #if RESTS
   // The rest is in keys_a, as if pass 0 had written it. So the first pass has the number 1.
   const u32 is_rest = rest_state[0] != 0 ? 1 : 0;
-  if (is_rest) n = rest_state[1];
+  if (is_rest) {
+#if VALUE_BYTES
+    values_a += n - rest_state[1];
+#endif
+    n = rest_state[1];
+    last_keys = 1;  // msd_insert_frequent needs them
+  }
 #else
   const u32 is_rest = 0;
 #endif

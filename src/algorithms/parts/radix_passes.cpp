@@ -257,7 +257,8 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
                          ScratchLayout& layout)
     : problem_(problem),
       digits_(digits(problem, 8)),
-      buffers_(problem, static_cast<unsigned>(digits_.size()), layout),
+      buffers_(options.between ? PingPong()
+                               : PingPong(problem, static_cast<unsigned>(digits_.size()), layout)),
       map_(options.map),
       equalizer_(options.equalizer),
       spread_bits_(options.spread_bits),
@@ -292,7 +293,8 @@ bool RadixPasses::may_partition(const Problem& problem, const Capabilities& devi
 
 void RadixPasses::choose_shapes(const Capabilities& device, const Parameters& given,
                                 const RadixPassOptions& options) {
-  shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::plain);
+  shape_ = radix_pass_shape(problem_, device, given, options,
+                            options.between ? RadixPassKind::small_tiles : RadixPassKind::plain);
   if (map_.cells != 0)
     mapped_shape_ = radix_pass_shape(problem_, device, given, options, RadixPassKind::mapped);
   if (equalizer_.possible())
@@ -427,6 +429,12 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate, Memory rest_s
     sort_all(queue, o, *sort_ties_, tie_shape(), tie_counts_, {ties_.in(o), 1, ~0u}, {}, {});
 }
 
+void RadixPasses::sort_between(Queue& queue, const Operands& o, const PingPong::Pass& first,
+                               const PingPong::Pass& second, Gate gate) const {
+  launch(queue, o, *sorts_[0].kernel, sorts_[0].shape, counts_.histograms.in(o),
+         counts_.state.in(o), digits_, gate, "sort", {.first = &first, .second = &second});
+}
+
 void RadixPasses::sort_or_partition(Queue& queue, const Operands& o, std::uint32_t shift,
                                     std::uint32_t capacity, Memory starts, Memory skewed) const {
   sort_all(queue, o, *sorts_[0].kernel, sorts_[0].shape, counts_, {},
@@ -504,8 +512,10 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                          const std::vector<Digit>& digits, Gate gate, std::string_view phase,
                          Extra extra) const {
   const auto [shifts, widths] = packed(digits);
-  const auto a = buffers_.pass(0, o);
-  const auto b = digits_.size() > 1 ? buffers_.pass(1, o) : PingPong::Pass{};
+  const auto a = extra.first != nullptr ? *extra.first : buffers_.pass(0, o);
+  const auto b = extra.second != nullptr ? *extra.second
+                 : digits_.size() > 1    ? buffers_.pass(1, o)
+                                         : PingPong::Pass{};
   const bool last_keys = problem_.keys_out || digits.size() < digits_.size();
   const bool make_positions = a.make_positions && extra.list.bytes == 0;
   const Arg args[] = {{"keys_in", a.keys_in},
@@ -518,7 +528,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"look", look_.in(o)},
                       {"marks", marks_.in(o)},
                       {"state", state},
-                      {"in_place", std::uint32_t{o.in_place()}},
+                      {"in_place", std::uint32_t{extra.first == nullptr && o.in_place()}},
                       {"n", problem_.count},
                       {"shifts", shifts},
                       {"widths", widths},

@@ -57,9 +57,12 @@ struct RadixPassOptions {
   bool lists = false;
   // The gate's word is at least few_digits if most digits of the keys have few values.
   bool tells_few_digits = false;
-  // sort() may be told to sort only a part of the keys, the rest (see sort()). Requires keys
-  // without values, and an even number of digits.
+  // sort() may be told to sort only a part of the records, the rest (see sort()). Requires an even
+  // number of digits.
   bool rests = false;
+  // The passes have no buffers of their own: only sort_between() and clear() may be called. Tiles
+  // are small, because digits of codes have few values.
+  bool between = false;
   // Bytes for the algorithm's own use, which clear() sets to 0, too.
   std::uint64_t cleared_bytes = 0;
 };
@@ -116,10 +119,16 @@ class RadixPasses {
   [[nodiscard]] Memory cleared(const Operands& operands) const { return cleared_.in(operands); }
   // All passes, from the least significant digit to the most significant one. With
   // RadixPassOptions::rests, `rest_state` has two words on the device. If the first is not 0, only
-  // a rest of the list is sorted, in its place: it is where pass 0 writes its output. The second
-  // word is its number of keys. None of them may tie with a key of other bits. The input is not
-  // read then, and the memory of the output is work space.
+  // a rest of the list is sorted, in its place: its keys are the first ones where pass 0 writes its
+  // output, its values are the last ones there. The second word is its number of records. None of
+  // them may tie with a key of other bits. The input is not read then, and the memory of the output
+  // is work space.
   void sort(Queue& queue, const Operands& operands, Gate gate, Memory rest_state = {}) const;
+  // The same between the caller's buffers, with RadixPassOptions::between. Passes write in turn to
+  // the outputs of `first` and of `second`. The last one writes to those of `second` if the number
+  // of digits is even, but no keys if Problem::keys_out is false.
+  void sort_between(Queue& queue, const Operands& operands, const PingPong::Pass& first,
+                    const PingPong::Pass& second, Gate gate) const;
   // True if the list is so short that sort_or_partition() may take the place of sort().
   [[nodiscard]] static bool may_partition(const Problem& problem, const Capabilities& device,
                                           const Parameters& given);
@@ -193,6 +202,7 @@ class RadixPasses {
   // The memory that only some launches have.
   struct Extra {
     Memory map{}, entries{}, spread{}, stretch{}, list{}, rest_state{};
+    const PingPong::Pass *first = nullptr, *second = nullptr;  // buffers that replace buffers_
   };
   // How sort_or_partition() partitions.
   struct Leading {
