@@ -331,6 +331,7 @@ class MsdSorter final : public Sorter {
                         {"coarse", limits.coarse},
                         {"stretch_coarse", limits.stretch_coarse},
                         {"equalized_crowd", limits.equalized_crowd},
+                        {"may_be_frequent", std::uint32_t{frequent_.may_sort(o)}},
                         {"spread", spread_table(o)},
                         {"back", gather_table(o)},
                         {"stretch", stretch(o)},

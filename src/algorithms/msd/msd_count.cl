@@ -386,11 +386,12 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). FREQUENT: as
-//                 1, and the samples show frequent keys. FEW_DIGITS:
-//                 as 1, and the samples show that most digits have few values
+//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). The bit
+//                 FREQUENT: as 1, and the samples show frequent keys. The bit FEW_DIGITS: as 1, and
+//                 the samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
 //   crowd ... equalized_crowd  thresholds for the samples (limits_t)
+//   may_be_frequent  FREQUENT: 0: *skewed does not get the bit FREQUENT
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`
 //   stretch       in and out, STRETCHES: STRETCH_WORDS words, 0 at first (stretch.cl)
 //   equalizer     out, if keys are equalized: EQUALIZER_HEAD + EQUALIZER_ENTRIES words
@@ -410,10 +411,10 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 pairs_most,
                u32 map_crowd, u32 map_crowded, u32 pivot, u32 repeats_most, u32 rare_most,
                u32 lead_most, u32 coarse, u32 stretch_coarse, u32 equalized_crowd,
-               GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* stretch, GLOBAL u32* equalizer,
-               GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most, GLOBAL u32* list,
-               u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts, u32 capacity,
-               u32 mapped_capacity, GLOBAL u32* aside) {
+               u32 may_be_frequent, GLOBAL u32* spread, GLOBAL u32* back, GLOBAL u32* stretch,
+               GLOBAL u32* equalizer, GLOBAL u32* map, GLOBAL ukey_t* bounds, GLOBAL u32* most,
+               GLOBAL u32* list, u32 most_listed, GLOBAL u32* done, GLOBAL u32* starts,
+               u32 capacity, u32 mapped_capacity, GLOBAL u32* aside) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_count_memory_t, mine);
   const u32 t = local_id();
@@ -424,6 +425,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
   limits.pivot = pivot, limits.repeats = repeats_most;
   limits.rare = rare_most, limits.lead = lead_most;
   limits.coarse = coarse, limits.stretch_coarse = stretch_coarse;
+  limits.frequent = may_be_frequent;
 #if EQUALIZES
   limits.equalized_crowd = equalized_crowd, limits.capacity = capacity;
   limits.sample_records = (u32)(256 * n / (GATHERED * WG));

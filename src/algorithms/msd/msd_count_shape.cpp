@@ -44,8 +44,9 @@ unsigned most_map_samples(const Problem& p, bool shares_unit) {
   return p.count < many_sampled_from || shares_unit ? 8 : 16;
 }
 
-bool short_float_pairs(const Problem& p) {
-  return info(p.key).is_float && info(p.key).bytes == 4 && p.payload != Payload::none;
+// True if 4-byte floats with values or positions are partitioned by spread orders.
+bool is_f32_pairs(const Problem& p, const Shape& shape) {
+  return shape.spread_bits != 0 && info(p.key).bytes == 4 && p.payload != Payload::none;
 }
 
 // Returns the 32-bit words of local memory for the counts, or for the samples' tables, which use
@@ -85,7 +86,7 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
   // Repeated keys do no harm to floats without values, whose buckets have spare capacity, nor to
   // buckets without a local sort. f64 keys that repeat may be mapped.
   count.tells_repeats = shape.samples_keys && !partition_sorts(problem, shape) &&
-                        (shape.spread_bits == 0 || short_float_pairs(problem));
+                        (shape.spread_bits == 0 || is_f32_pairs(problem, shape));
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
   // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
   // less often.
@@ -181,9 +182,9 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   // There are 2^23 f32 numbers from 1 to 2. If all of them occur, they leave no bits to sort by, so
   // bins are by position, and not crowded.
   const double of_number = records / (1 << 23);
-  const double most_alike = short_float_pairs(problem) ? std::max(12.0, 1.5 * of_number)
-                            : sorts_positions(problem) ? 16.0
-                                                       : 3.0;
+  const double most_alike = is_f32_pairs(problem, shape) ? std::max(12.0, 1.5 * of_number)
+                            : sorts_positions(problem)   ? 16.0
+                                                         : 3.0;
   const double m = std::min(spare * spare / (16 * mean), most_alike);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.rare = count.judged / rare_share;

@@ -17,7 +17,7 @@ PARAMETER(ITEMS)         // keys of a work-item in a tile
 PARAMETER(RESIDENT)      // work-groups that share a compute unit
 PARAMETER(SAMPLES)       // samples, a power of two from WG to 16384
 PARAMETER(SLOTS)         // places of the table, a power of two from SAMPLES on
-PARAMETER(PART)          // keys whose runs a work-group of msd_insert_frequent finds at a time
+PARAMETER(PART)          // keys that a work-group ranks, or whose runs it finds, at a time
 PARAMETER(INSERT_ITEMS)  // keys that a work-item of msd_insert_frequent writes at a time
 
 #define TILE (WG * ITEMS)
@@ -31,8 +31,8 @@ PARAMETER(INSERT_ITEMS)  // keys that a work-item of msd_insert_frequent writes 
 #define COUNTS_ADDED 3u  // number of work-groups that have added their counts
 #define PARTS_TICKET 4u  // msd_insert_frequent: number of parts that are taken
 #define PARTS_DONE 5u    // msd_insert_frequent: number of parts that are done
-// msd_encode_frequent: how many parts of the table, runs of tiles and shares of the rest are taken,
-// and how many parts and runs are done.
+// msd_encode_frequent: how many parts of the table, pairs of tiles, and chunks of the list are
+// taken, and how many parts and pairs are done.
 #define RANKS_TICKET 6u
 #define RANKS_DONE 7u
 #define TILES_TICKET 8u
@@ -78,7 +78,7 @@ typedef struct {
 #define BATCH (OWN_SAMPLES < 8 ? OWN_SAMPLES : 8)  // samples that are loaded at a time
 
 // Sets tag[i] to the tag of sample[i]. The highest bit is 1 if another sample has the same third
-// hash. So a few keys of one sample have it by chance. own->counts must be 0 and is 0 afterwards.
+// hash: the same key or, by chance, another one. own->counts must be 0 and is 0 afterwards.
 // Ends with a barrier.
 INLINE void make_tags(LOCAL msd_frequent_memory_t* own, const ukey_t* sample, u32* tag) {
   const u32 t = local_id();

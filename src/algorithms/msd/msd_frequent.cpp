@@ -79,6 +79,8 @@ FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& de
   s.encodes = problem.payload != Payload::none;
   s.samples = static_cast<unsigned>(std::bit_floor(
       std::clamp(problem.count / records_of_sample, least_samples, most_samples_used)));
+  const std::uint64_t lanes = std::min(device.sub_group_size, 32u);
+  if (s.encodes && masks_of_item * lanes < frequent_items(problem)) return {};
   for (; s.samples >= least_samples; s.samples /= 2) {
     s.slots = s.samples == most_samples_used ? s.samples : 2 * s.samples;
     s.bytes = frequent_bytes(problem, device, s);
@@ -91,8 +93,7 @@ FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& de
   s.groups = device.compute_units;
   if (s.encodes) {
     s.rest_share = rest_share(problem);
-    const std::uint64_t lanes = std::min(device.sub_group_size, 32u),
-                        tile = frequent_work_group * frequent_items(problem);
+    const std::uint64_t tile = frequent_work_group * frequent_items(problem);
     s.mask_bytes = 4 * ceil_div(problem.count, tile) * (tile / lanes);
     s.chunks = ceil_div(problem.count, masks_of_item * frequent_work_group * lanes);
   }
@@ -100,8 +101,9 @@ FrequentShape make_frequent_shape(const Problem& problem, const Capabilities& de
 }
 
 unsigned FrequentShape::most_singles(unsigned judged) const {
-  // The share of such samples is about that of the keys of which no sample is known (Good, 1953).
-  // Frequent keys are chosen from more samples.
+  // The share of such samples is about that of the keys that no sample shows (Good, 1953). The
+  // table's samples tell it better in lists of fewer than 2^26 records, so a little more is
+  // allowed.
   return encodes ? judged * 5 / 4 / rest_share : 0;
 }
 
@@ -180,8 +182,7 @@ void FrequentKeys::sort(Queue& queue, const Operands& o, const RadixPasses& pass
   const RadixPasses::Gate gate{skewed, 1, ~0u};
   if (shape_.samples == 0) return passes.sort(queue, o, gate);
   const Memory state = cleared.slice(0, state_bytes), rest_state = state.slice(0, 8);
-  // Codes and values need the memory of the output while the input is read.
-  if (shape_.encodes && o.in_place()) return passes.sort(queue, o, gate, rest_state);
+  if (!may_sort(o)) return passes.sort(queue, o, gate, rest_state);
   const Memory counts = cleared.slice(state_bytes, 4 * std::uint64_t{shape_.slots});
   const PingPong::Pass scratch = passes.buffers().pass(0, o), output = passes.buffers().pass(1, o);
   const auto least = static_cast<std::uint32_t>(shape_.samples * least_share(problem_));
@@ -238,7 +239,8 @@ void FrequentKeys::encode(Queue& queue, const Operands& o, Memory skewed, Memory
                              scratch.make_positions ? Memory{} : o.values_in, output.values_out,
                              scratch.make_positions},
       second{second_codes, {}, output.values_out, scratch.values_out, false};
-  code_passes_->sort_between(queue, tables, first, second, {state.slice(0, 4), 1, 1});
+  code_passes_->sort_between(queue, tables, first, second, {state.slice(0, 4), 1, 1},
+                             state.slice(0, 8));
 }
 
 }  // namespace sortium::msd

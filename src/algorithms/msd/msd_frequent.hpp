@@ -17,8 +17,8 @@ class FrequentKeys {
 
   // sort() sorts all keys.
   FrequentKeys() = default;
-  // Uses the memory `unused`, which no other launch may use if the word `skewed` is `verdict`, or
-  // adds scratch memory to `layout` if that is too small.
+  // Uses the memory `unused`, which no other launch may use if the word `skewed` has the bit
+  // `verdict`, or adds scratch memory to `layout` if that is too small.
   FrequentKeys(const Problem& problem, const Capabilities& device, const FrequentShape& shape,
                const ScratchLayout::Slice& unused, ScratchLayout& layout);
 
@@ -26,10 +26,15 @@ class FrequentKeys {
   // are never counted.
   [[nodiscard]] Memory samples(const Operands& operands) const { return samples_.in(operands); }
 
+  // False if the passes sort all keys: records with values in place. Codes and values need the
+  // memory of the output while the input is read.
+  [[nodiscard]] bool may_sort(const Operands& operands) const {
+    return !shape_.encodes || !operands.in_place();
+  }
   void build(Device& device, const Capabilities& capabilities);
   // Sorts a list that has not been partitioned, by `passes`. If the word `skewed` has the bit
   // `verdict`, and frequent keys are a large share, and none may tie, the passes sort only the
-  // other keys. In place, records with values are sorted by passes over all. `cleared` has
+  // other keys. `cleared` has
   // FrequentShape::cleared_bytes(), all 0.
   void sort(Queue& queue, const Operands& operands, const RadixPasses& passes, Memory skewed,
             Memory cleared) const;

@@ -1,8 +1,8 @@
 // msd, lists with values that do not spread. Values of frequent keys must move, but their keys need
 // not: the code of a frequent key is its rank among the keys of the table, and the code of all
-// other keys is the number of keys in the table. So a code has 8 or 16 bits. Radix passes sort the
-// values by codes; then those of the rest come last, in the order of the input. The rest is copied,
-// too, in that order.
+// other keys is the number of keys in the table. Radix passes sort the values by codes, which have
+// 16 bits. The values of the rest come last, in the order of the input. The keys of the rest are
+// copied in that order.
 //
 //     keys     5 9 5 5 2 9 5 7        frequent: 5 (code 0), 9 (code 1)
 //     values   a b c d e f g h
@@ -12,7 +12,7 @@
 
 PARAMETER(LEAST_BYTES)  // keys have codes only if they differ in at least so many of their bytes
 
-#define RUN 2u    // tiles of a ticket
+#define TICKET_TILES 2u
 #define MASKS 4u  // mask words of a work-item of copy_rest
 // A mask word tells which of SG_LANES consecutive keys are in the rest.
 #define TILE_MASKS (TILE / SG_LANES)
@@ -208,11 +208,10 @@ INLINE void copy_rest(LOCAL msd_codes_memory_t* own, GLOBAL const ukey_t* keys,
 //   masks    work space: TILES(n) * TILE_MASKS words
 //   rests    work space: a word for each chunk, 0 at first
 //   places   work space: SLOTS words
-//   state    in and out: words, 0 at first; see msd_frequent.cl. REST_VALID becomes 1, unless too
-//   few
-//            samples have frequent keys, or the rest has more than most_rest keys, or keys may tie,
-//            or keys differ in few bytes; the other operands then have no meaning
-//   cleared  out: `words` words of 0
+//   state    in and out: words, 0 at first; see msd_frequent.cl. REST_VALID becomes 1, unless
+//            too few samples have frequent keys, or the rest has more than most_rest keys, or keys
+//            may tie, or keys differ in few bytes; the other operands then have no meaning
+//   cleared  out: `words` words of 0: what the passes over codes need zeroed
 //   skewed   a word: the launch does nothing unless *skewed has the bit `verdict`
 //   least    keys get codes only if so many samples have a key of several samples
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -232,16 +231,16 @@ void msd_encode_frequent(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples
   if (group_id() == 0)
     for (u32 i = t; i < SLOTS; i += WG) table[i] = own->table.keys[i];
 
-  const u32 tiles = TILES(n), runs = (tiles + RUN - 1) / RUN;
+  const u32 tiles = TILES(n), tickets = (tiles + TICKET_TILES - 1) / TICKET_TILES;
   if (t == 0) own->others = 0;
   if (t == 0) own->ticket[0] = global_add(&state[TILES_TICKET], 1u);
   barrier_local();
   u32 others = 0, ties = 0, done = 0;
   for (;; ++done) {
-    const u32 run = own->ticket[done % 2];
-    if (run >= runs) break;
+    const u32 first = own->ticket[done % 2] * TICKET_TILES;
+    if (first >= tiles) break;
     if (t == 0) own->ticket[(done + 1) % 2] = global_add(&state[TILES_TICKET], 1u);
-    for (u32 tile = run * RUN; tile < min(run * RUN + RUN, tiles); ++tile)
+    for (u32 tile = first; tile < min(first + TICKET_TILES, tiles); ++tile)
       ties |= encode_tile(own, sg, keys, codes, masks, rests, tile, n, &others);
     barrier_local();
   }
@@ -254,7 +253,7 @@ void msd_encode_frequent(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples
   barrier_all();
   if (t == 0 && own->others != 0) global_add(&state[REST_COUNT], own->others);
   if (t == 0 && done != 0) global_add_release(&state[TILES_DONE], done);
-  wait_for(&state[TILES_DONE], runs);
+  wait_for(&state[TILES_DONE], tickets);
   const u32 rest_count = load_relaxed(&state[REST_COUNT]);
   if (load_relaxed(&state[TIES_SEEN]) != 0 || rest_count > most_rest) return;
   if (group_id() == 0 && t == 0) state[REST_VALID] = 1;

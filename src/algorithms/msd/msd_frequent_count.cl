@@ -65,8 +65,9 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
 //   table    out: SLOTS keys: the table
 //   counts   in and out: SLOTS words, 0 at first: how often each key of the table occurs
 //   rest     out: the other keys, in any order. Memory for n keys
-//   state    in and out: words, 0 at first; see above. REST_VALID becomes 1, unless too few samples
-//            have frequent keys, or keys may tie; the other operands then have no meaning
+//   state    in and out: words, 0 at first; see msd_frequent.cl. REST_VALID becomes 1, unless
+//            too few samples have frequent keys, or keys may tie; the other operands then have no
+//            meaning
 //   skewed   a word: the launch does nothing unless *skewed has the bit `verdict`
 //   least    keys are counted only if so many samples have a key of several samples
 KERNEL_RESIDENT(WG, RESIDENT)

@@ -120,8 +120,8 @@ typedef struct {
 #if VALUE_BYTES
   // First the values of all runs, one run after the other, then those of the rest.
   GLOBAL const value_t* values;
-  GLOBAL value_t* values_out;
-  u32 of_runs;  // number of values of all runs
+  GLOBAL value_t* values_out;  // null: no values are written
+  u32 of_runs;                 // number of values of all runs
 #endif
 } lists_t;
 
@@ -175,12 +175,14 @@ INLINE void write_piece(LOCAL const runs_t* runs, u32 first, u32 last, lists_t l
       if (run[i] != 0) key[i] = runs->keys[run[i] - 1];
   }
 #if VALUE_BYTES
-  value_t value[INSERT_ITEMS];
-  UNROLL
-  for (u32 i = 0; i < INSERT_ITEMS; ++i) value[i] = lists.values[from[i]];
-  UNROLL
-  for (u32 i = 0; i < INSERT_ITEMS; ++i)
-    if (i * SG_LANES + lane < count) lists.values_out[begin + i * SG_LANES + lane] = value[i];
+  if (lists.values_out != 0) {
+    value_t value[INSERT_ITEMS];
+    UNROLL
+    for (u32 i = 0; i < INSERT_ITEMS; ++i) value[i] = lists.values[from[i]];
+    UNROLL
+    for (u32 i = 0; i < INSERT_ITEMS; ++i)
+      if (i * SG_LANES + lane < count) lists.values_out[begin + i * SG_LANES + lane] = value[i];
+  }
   if (lists.keys_out == 0) return;
 #endif
   UNROLL
@@ -211,7 +213,7 @@ INLINE void write_share(LOCAL const runs_t* runs, u32 found, lists_t lists, u64 
 //               of the sorted rest: n values
 //   runs        work space
 //   keys_out    out: n keys; with values, null if they are not wanted
-//   values_out  out, with values: n values
+//   values_out  out, with values: n values. If there is no rest, they are there already
 KERNEL(WG)
 void msd_insert_frequent(GLOBAL const ukey_t* table, GLOBAL const u32* counts,
                          GLOBAL const ukey_t* rest, GLOBAL const value_t* values, GLOBAL u32* runs,
@@ -220,6 +222,9 @@ void msd_insert_frequent(GLOBAL const ukey_t* table, GLOBAL const u32* counts,
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_insert_memory_t, own);
   if (state[REST_VALID] == 0) return;
+#if VALUE_BYTES
+  if (keys_out == 0 && state[REST_COUNT] == 0) return;  // the values are in the output
+#endif
   const u32 t = local_id();
   GLOBAL runs_t* all_runs = (GLOBAL runs_t*)runs;
 
@@ -251,7 +256,7 @@ void msd_insert_frequent(GLOBAL const ukey_t* table, GLOBAL const u32* counts,
   lists_t lists;
   lists.rest = rest, lists.keys_out = keys_out;
 #if VALUE_BYTES
-  lists.values = values, lists.values_out = values_out;
+  lists.values = values, lists.values_out = state[REST_COUNT] != 0 ? values_out : 0;
   lists.of_runs = (u32)n - state[REST_COUNT];
 #endif
   write_share(own_runs, found, lists, n);

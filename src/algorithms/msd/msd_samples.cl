@@ -24,7 +24,7 @@ PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
                           // becomes FEW_DIGITS
 PARAMETER(FREQUENT)       // not 0: samples tell whether there are frequent keys; if so, *skewed
-                          // becomes FREQUENT
+                          // has the bit FREQUENT
 PARAMETER(FREQUENT_LEAST)    // the fewest samples that then repeat
 PARAMETER(FREQUENT_SINGLES)  // not 0: the most samples that then have a key of no other sample
 PARAMETER(FREQUENT_ALL)      // if so many repeat, keys are not stretched, equalized or mapped
@@ -98,6 +98,7 @@ typedef struct {
 // Thresholds for the samples; see SampleLimits in msd_shape.hpp.
 typedef struct {
   u32 crowd, pairs, map_crowd, map_crowded, pivot, repeats, rare, lead, coarse, stretch_coarse;
+  u32 frequent;  // 1: frequent keys may be counted or encoded
 #if EQUALIZES
   u32 equalized_crowd;
   u32 sample_records;  // 256 times the records that a sample stands for
@@ -149,8 +150,9 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #endif
 
 #if FREQUENT_SINGLES
-// Returns how many samples have a key of no other sample; a little less, because keys are told
-// apart by their hashes. Contains barriers.
+// Returns how many samples have a key of no other sample. Samples of different keys that share a
+// word are missed: few, unless most samples are the only ones of their key. mine->counts is 0
+// afterwards. Contains barriers.
 INLINE u32 count_singles(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   const u32 t = local_id();
   u32 singles = 0;
@@ -163,6 +165,8 @@ INLINE u32 count_singles(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   for (u32 i = t; i < COUNT_WORDS; i += WG) singles += mine->counts[i] == 1 ? 1u : 0u;
   index_t all;
   wg_scan_add(mine->scratch, WG, (index_t)singles, &all);
+  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
   return (u32)all;
 }
 #endif

@@ -174,18 +174,21 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     if (all_others != 0) spreads = 0;  // keys that tie
 #endif
   }
+  u32 frequent = 0;  // 1: frequent keys are counted or encoded if the list is not partitioned
 #if FREQUENT
-  // If hardly any key is rare, counting takes less time than partitioning.
-#if !TELLS_REPEATS
   if (!spreads) {
+#if !TELLS_REPEATS
     clear_counts(mine, COUNT_WORDS);
     repeats = count_repeats(mine, sample);
+#endif
+    frequent = limits.frequent && repeats >= FREQUENT_LEAST;
+#if FREQUENT_SINGLES
+    if (frequent) frequent = count_singles(mine, sample) <= FREQUENT_SINGLES;
+#endif
   }
 #endif
-  const u32 all_frequent = repeats >= FREQUENT_ALL;
-#else
-  const u32 all_frequent = 0;
-#endif
+  // If hardly any key is rare, counting takes less time than partitioning.
+  const u32 all_frequent = frequent && repeats >= FREQUENT_ALL;
 #if STRETCHES
   if (!spreads && !all_frequent && repeats <= limits.repeats)
     spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
@@ -201,7 +204,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #if TELLS_REPEATS || FREQUENT
   // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins. Floats that
   // repeat stay mapped, because passes over floats are slow, unless frequent keys may be counted.
-  if (v.mapped && repeats > limits.repeats && (TELLS_REPEATS || repeats >= FREQUENT_LEAST)) {
+  if (v.mapped && repeats > limits.repeats && (TELLS_REPEATS || frequent)) {
     ukey_t others_only[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
@@ -215,12 +218,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   if (!spreads) {
     v.skewed = 1;
 #if FREQUENT
-    if (repeats >= FREQUENT_LEAST) {
-      v.skewed = FREQUENT;
-#if FREQUENT_SINGLES
-      if (count_singles(mine, sample) > FREQUENT_SINGLES) v.skewed = 1;
-#endif
-    }
+    if (frequent) v.skewed = FREQUENT;
 #endif
 #if FEW_DIGITS
     if (digits_are_few(mine, sample, limits.rare)) v.skewed = FEW_DIGITS | (v.skewed & FREQUENT);

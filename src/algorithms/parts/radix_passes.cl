@@ -14,6 +14,7 @@ PARAMETER(COMMON_SHARE)  // a digit is common if more than one record in this ma
 PARAMETER(SEGMENTED)     // 1: one or two passes from the leading digit on. 0: all passes
 PARAMETER(LISTED)        // 1: only the listed parts of the list are sorted, each in its place
 PARAMETER(RESTS)         // 1: perhaps only the rest without the frequent keys (msd_frequent.cl)
+PARAMETER(BETWEEN)       // 1: values are exchanged if there is no rest (RadixPassOptions::between)
 PARAMETER(SAMPLES)       // not 0: low digits may be left out (radix_settle.cl)
 
 // Tickets: for each pass, the count, gathering, and two for settling. After settling, there may be
@@ -374,11 +375,12 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
 //   in_place      1: keys_in may be keys_b. Not used with SEGMENTED or LISTED
 //   rest_state    RESTS: two words. If the first is not 0, only a rest of the list is sorted. The
 //                 second word is its number of keys. Before and after, keys_a begins with them, and
-//                 values_a ends with their values
+//                 values_a ends with their values. BETWEEN: if the second word is 0, values_a and
+//                 values_b are exchanged
 //   shifts, widths   byte p: shift and width in bits of pass p's digit
 //   passes        SEGMENTED: 1 or 2. Otherwise not used: there are PASSES passes
 //   values_are_positions  1: pass 0 computes positions instead of reading values
-//   last_keys     0: the last pass writes no keys
+//   last_keys     0: the last pass writes no keys, except those of a rest
 //   ties          CODES: a word, 0 unless keys are known to tie; becomes not 0 if keys tie: then
 //                 nothing has been sorted
 //   map           in, MAP_CELLS: see key_map.cl
@@ -445,6 +447,13 @@ void onesweep(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL ukey_t
   }
 #else
   const u32 is_rest = 0;
+#endif
+#if BETWEEN
+  if (rest_state[1] == 0) {
+    GLOBAL value_t* const first = values_a;
+    values_a = values_b;
+    values_b = first;
+  }
 #endif
 #if SEGMENTED
   u32 tiles = 0;

@@ -276,6 +276,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
   choose_shapes(device, given, options);
   tries_leading_ = options.tries_leading;
   rests_ = options.rests;
+  between_ = options.between;
   lay_out(options, layout);
 }
 
@@ -383,7 +384,8 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
   }
   const Build main_sort = codes_ ? Build::sort_with_codes : Build::sort;
   defines.set("SAMPLES", segmented ? 0 : sample_count(problem_, capabilities, shape, long_counts_))
-      .set("RESTS", int{rests_ && what == main_sort});
+      .set("RESTS", int{rests_ && what == main_sort})
+      .set("BETWEEN", int{between_});
   return kernels::build(
       device, capabilities,
       {key_map_cl, equalize_cl, stretch_cl, columns_cl, radix_pass_tiles_cl, radix_settle_cl,
@@ -430,9 +432,10 @@ void RadixPasses::sort(Queue& queue, const Operands& o, Gate gate, Memory rest_s
 }
 
 void RadixPasses::sort_between(Queue& queue, const Operands& o, const PingPong::Pass& first,
-                               const PingPong::Pass& second, Gate gate) const {
+                               const PingPong::Pass& second, Gate gate, Memory rest_state) const {
   launch(queue, o, *sorts_[0].kernel, sorts_[0].shape, counts_.histograms.in(o),
-         counts_.state.in(o), digits_, gate, "sort", {.first = &first, .second = &second});
+         counts_.state.in(o), digits_, gate, "sort",
+         {.rest_state = rest_state, .first = &first, .second = &second});
 }
 
 void RadixPasses::sort_or_partition(Queue& queue, const Operands& o, std::uint32_t shift,
@@ -528,7 +531,7 @@ void RadixPasses::launch(Queue& queue, const Operands& o, Kernel& kernel,
                       {"look", look_.in(o)},
                       {"marks", marks_.in(o)},
                       {"state", state},
-                      {"in_place", std::uint32_t{extra.first == nullptr && o.in_place()}},
+                      {"in_place", std::uint32_t{o.in_place()}},
                       {"n", problem_.count},
                       {"shifts", shifts},
                       {"widths", widths},
