@@ -202,9 +202,9 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #if MAPS
   if (!spreads && !all_frequent) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
 #if TELLS_REPEATS || FREQUENT
-  // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins. Floats that
-  // repeat stay mapped, because passes over floats are slow, unless frequent keys may be counted.
-  if (v.mapped && repeats > limits.repeats && (TELLS_REPEATS || frequent)) {
+  // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins. Floats of
+  // which few samples repeat stay mapped, because passes over floats are slow.
+  if (v.mapped && repeats > limits.repeats && (TELLS_REPEATS || repeats >= FREQUENT_LEAST)) {
     ukey_t others_only[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
