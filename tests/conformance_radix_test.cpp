@@ -180,9 +180,9 @@ TEST(FrequentKeys, AreEncoded) {
           p.value_bytes = turn % 4 < 2 ? 4 : 8;
           if (turn % 5 == 4) p.nan = NanOrder::bits, p.zeros = ZeroOrder::distinct;
           p.keys_out = payload == Payload::values || turn % 8 < 4;
-          cases.push_back({p, p.keys_out && turn % 8 == 4, d, turn});
+          cases.push_back({p, p.keys_out && turn % 16 == 12, d, turn});
         }
-  if (small) cases = {cases[0], cases[5], cases[37], cases[62]};
+  if (small) cases = {cases[0], cases[4], cases[15], cases[37], cases[62]};
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
