@@ -67,9 +67,9 @@ typedef struct {
 
 // ---- The table ----
 
-// While the table is made, each of its words is the tag of a sample. A tag has three parts. Its
-// highest bit is 1 if probably several samples have the key. The lowest bits are the sample's
-// number. The bits between them are a part of the key's third hash.
+// While the table is being made, each of its words holds the tag of a sample. A tag has three
+// parts. Its highest bit is 1 if probably several samples have the key. The lowest bits are the
+// sample's number. The bits between them are a part of the key's third hash.
 #define SEVERAL 0x80000000u
 #define THIRD_HASH(key) hash_of(key, 0xff51afd7ed558ccdul)
 
@@ -176,4 +176,21 @@ INLINE u32 make_table(LOCAL msd_frequent_memory_t* own, GLOBAL const ukey_t* sam
   index_t all;
   wg_scan_add(own->scratch, WG, (index_t)several, &all);
   return all < TIE ? (u32)all : 0;
+}
+
+// ---- Look-up ----
+// A key is looked up in two steps, so that several keys can take each step together.
+
+// Returns the key's first place, or IN_REST if the table has another key there.
+INLINE u32 first_place(LOCAL const msd_frequent_memory_t* own, ukey_t key) {
+  u32 place = place_of(key, 0);
+  if (own->keys[place] != key) place = IN_REST;
+  return place;
+}
+
+// Returns `place`, the result of first_place, unless the key is in its second place: then that one.
+INLINE u32 second_place(LOCAL const msd_frequent_memory_t* own, ukey_t key, u32 place) {
+  const u32 second = place_of(key, 1);
+  if (place == IN_REST && own->keys[second] == key) place = second;
+  return place;
 }

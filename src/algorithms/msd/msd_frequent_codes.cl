@@ -14,7 +14,7 @@ PARAMETER(LEAST_BYTES)  // keys have codes only if they differ in at least so ma
 
 #define TICKET_TILES 2u
 #define MASKS 4u  // mask words of a work-item of copy_rest
-// A mask word tells which of SG_LANES consecutive keys are in the rest.
+// A mask word stands for SG_LANES consecutive keys: bit i is 1 if key i of them is in the rest.
 #define TILE_MASKS (TILE / SG_LANES)
 #define CHUNK_TILES (WG * MASKS / TILE_MASKS)  // tiles of a chunk
 
@@ -116,17 +116,13 @@ INLINE u32 encode_tile(LOCAL msd_codes_memory_t* own, sub_group_t sg, GLOBAL con
     u32 place[AT_ONCE];
     UNROLL
     for (u32 i = 0; i < AT_ONCE; ++i) {
-      place[i] = place_of(key[base + i], 0);
-      if (own->table.keys[place[i]] != key[base + i]) place[i] = IN_REST;
+      place[i] = first_place(&own->table, key[base + i]);
 #if KEY_FLOAT
       ties |= key_ties(key[base + i]);
 #endif
     }
     UNROLL
-    for (u32 i = 0; i < AT_ONCE; ++i) {
-      const u32 second = place_of(key[base + i], 1);
-      if (place[i] == IN_REST && own->table.keys[second] == key[base + i]) place[i] = second;
-    }
+    for (u32 i = 0; i < AT_ONCE; ++i) place[i] = second_place(&own->table, key[base + i], place[i]);
     UNROLL
     for (u32 i = 0; i < AT_ONCE; ++i) {
       const u32 index = first + (base + i) * SG_LANES;
@@ -202,7 +198,7 @@ INLINE void copy_rest(LOCAL msd_codes_memory_t* own, GLOBAL const ukey_t* keys,
 //   keys     in: n keys, fewer than 2^32 - 2^16
 //   samples  in: SAMPLES of them
 //   table    out: SLOTS keys: the table
-//   counts   in and out: SLOTS words, 0 at first: how often each key of the table occurs
+//   counts   in: SLOTS words of 0. Out: how often each key of the table occurs
 //   codes    out: n codes
 //   rest     out: the other keys, in the order of the input
 //   masks    work space: TILES(n) * TILE_MASKS words

@@ -26,16 +26,14 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
     u32 place[AT_ONCE];
     UNROLL
     for (u32 i = 0; i < AT_ONCE; ++i) {
-      place[i] = place_of(key[base + i], 0);
-      if (own->keys[place[i]] != key[base + i]) place[i] = IN_REST;
+      place[i] = first_place(own, key[base + i]);
 #if KEY_FLOAT
       ties |= key_ties(key[base + i]);
 #endif
     }
     UNROLL
     for (u32 i = 0; i < AT_ONCE; ++i) {
-      const u32 second = place_of(key[base + i], 1);
-      if (place[i] == IN_REST && own->keys[second] == key[base + i]) place[i] = second;
+      place[i] = second_place(own, key[base + i], place[i]);
       in_rest |= (place[i] == IN_REST ? 1u : 0u) << (base + i);
       if ((there >> (base + i) & 1) == 0) place[i] = IN_REST;
     }
@@ -63,8 +61,8 @@ INLINE u32 count_tile(LOCAL msd_frequent_memory_t* own, sub_group_t sg, GLOBAL c
 //   keys     in: n keys, fewer than 2^32 - 2^16
 //   samples  in: SAMPLES of them
 //   table    out: SLOTS keys: the table
-//   counts   in and out: SLOTS words, 0 at first: how often each key of the table occurs
-//   rest     out: the other keys, in any order. Memory for n keys
+//   counts   in: SLOTS words of 0. Out: how often each key of the table occurs
+//   rest     out: the other keys, in any order. The memory must hold n keys
 //   state    in and out: words, 0 at first; see msd_frequent.cl. REST_VALID becomes 1, unless
 //            too few samples have frequent keys, or keys may tie; the other operands then have no
 //            meaning
@@ -88,7 +86,7 @@ void msd_count_frequent(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples,
     ties |= count_tile(own, sg, keys, rest, state, tile, n);
   if (ties) global_or(&state[TIES_SEEN], 1u);
 
-  // Add the counts to those of all work-groups.
+  // Add this work-group's counts to the sums of all work-groups.
   barrier_local();
   for (u32 i = t; i < SLOTS; i += WG)
     if (own->counts[i] != 0) global_add(&counts[i], own->counts[i]);

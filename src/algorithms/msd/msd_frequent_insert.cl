@@ -28,7 +28,7 @@ typedef struct {
 } msd_insert_memory_t;
 
 // Collects the keys of the table that occur, and their counts, in own->of.found. Returns their
-// number. All work-groups find the same order.
+// number. The order is the same in all work-groups.
 INLINE u32 find_frequent(LOCAL msd_insert_memory_t* own, GLOBAL const ukey_t* table,
                          GLOBAL const u32* counts) {
   u32 count[SLOTS / WG], occur = 0;

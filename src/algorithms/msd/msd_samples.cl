@@ -117,6 +117,15 @@ INLINE u32 root(u32 x) {
 #endif
 
 #if TELLS_REPEATS || FREQUENT
+// Returns the sum of `x` over all work-items, and sets mine->counts to 0. Ends with a barrier.
+INLINE u32 sum_and_clear(LOCAL msd_count_memory_t* mine, u32 x) {
+  index_t all;
+  wg_scan_add(mine->scratch, WG, (index_t)x, &all);
+  for (u32 i = local_id(); i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  barrier_local();
+  return (u32)all;
+}
+
 // 32 bits, of which the upper ones depend on all bits of the key.
 #if KEY_BITS == 64
 #define HASHED(key) ((u32)((((key) + 1) * 0x9e3779b97f4a7c15ul) >> 32))
@@ -141,11 +150,7 @@ INLINE u32 count_repeats(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   for (u32 i = 0; i < SAMPLES; ++i)
     repeats += mine->counts[tag[i] >> (32 - highest_bit32(COUNT_WORDS))] == tag[i] ? 1u : 0u;
   for (u32 i = t; i < COUNT_WORDS; i += WG) repeats -= mine->counts[i] != 0 ? 1u : 0u;
-  index_t all;
-  wg_scan_add(mine->scratch, WG, (index_t)repeats, &all);
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
-  return (u32)all;
+  return sum_and_clear(mine, repeats);
 }
 #endif
 
@@ -163,11 +168,7 @@ INLINE u32 count_singles(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
     local_add(&mine->counts[HASHED(sample[i]) >> (32 - highest_bit32(COUNT_WORDS))], 1u);
   barrier_local();
   for (u32 i = t; i < COUNT_WORDS; i += WG) singles += mine->counts[i] == 1 ? 1u : 0u;
-  index_t all;
-  wg_scan_add(mine->scratch, WG, (index_t)singles, &all);
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
-  return (u32)all;
+  return sum_and_clear(mine, singles);
 }
 #endif
 
