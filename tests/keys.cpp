@@ -56,6 +56,8 @@ std::string_view name(Distribution distribution) {
       return "common";
     case Distribution::letters:
       return "letters";
+    case Distribution::fields:
+      return "fields";
   }
   return "?";
 }
@@ -287,6 +289,17 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         std::uint64_t word = 0;
         for (unsigned k = 0; k < letters; ++k) word = word << 5 | random.below(26);
         return word;
+      });
+      break;
+    }
+    case Distribution::fields: {
+      const std::uint64_t values = problem.count / 150 + 2, apart = (all >> 9) / values;
+      const bool repeats = seed % 4 == 3;
+      fill([&] {
+        if (random.below(100) == 0) return random.next();
+        const std::uint64_t field = apart * random.below(values);
+        const bool common = repeats && random.below(4) != 0;
+        return field + (common ? random.below(2) : random.below(apart >> 6));
       });
       break;
     }

@@ -38,6 +38,9 @@ enum class Distribution : std::uint8_t {
            // the table
   letters,  // integers: 6 letters (of 64 bits: 7) of 5 bits, each with 26 of 32 values: many gaps;
             // not in the table
+  fields,  // integers: a field of few values, far apart, above random bits. Some 150 keys have each
+           // value, or three in four of them have one of two keys. One key in 100 is random; not in
+           // the table
 };
 inline constexpr std::array all_distributions{
     Distribution::random,   Distribution::sorted,       Distribution::reversed,

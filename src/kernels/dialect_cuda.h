@@ -53,6 +53,8 @@ INLINE void global_add_release(u32* p, u32 v) {
 
 #define popcount32(x) ((u32)__popc(x))
 #define highest_bit32(x) (31u - (u32)__clz((int)(x)))
+#define as_uint(x) __float_as_uint(x)
+#define as_float(x) __uint_as_float(x)
 
 INLINE u32 load_relaxed(const u32* p) {
   u32 v;

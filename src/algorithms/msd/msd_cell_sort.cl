@@ -219,14 +219,16 @@ INLINE void sort_in_cell_bins(LOCAL bin_sort_t* sort, sub_group_t sg, const ukey
   sort_t item[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = i < rows ? order[i] : SORT_LAST;
-  if (start_bins(sort, 0)) {
+  if (start_bins(sort, 0, 0)) {
     LOCAL const u16* begins = (LOCAL const u16*)sort->bins;
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
       sort->items[i < rows ? begins[place[i] & 0xffff] + (place[i] >> 16) : i * WG + t] = item[i];
     sort_scattered(sort, sg, item, rows, 0);
   } else {
-    sort_unscattered(sort, sg, item, rows);
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i) sort->items[i * WG + t] = item[i];
+    sort_by_passes(sort, sg, rows);
   }
   barrier_all();
 }

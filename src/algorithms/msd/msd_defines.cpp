@@ -63,7 +63,8 @@ kernels::Defines LocalSort::mapped_defines(const Problem& problem, const Shape& 
                     .sort_bits = sort_bits,
                     .with_positions = sorts_positions(problem),
                     .position_bits = 0,
-                    .bin_shift = sort_bits - 1}
+                    .bin_shift = sort_bits - 1,
+                    .refines = true}
       .set(defines);
   return defines;
 }

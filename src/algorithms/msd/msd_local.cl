@@ -195,7 +195,7 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   }
 
   // Sort. This contains barriers, so keys_out may be keys_in.
-  sort_in_bins(&mine->sort, sg, item, rows, bins.shift, bins.by_place, bins.alike);
+  sort_in_bins(&mine->sort, sg, item, rows, bins.shift, 0, bins.by_place, bins.alike);
   take_sorted(mine, item, rows, values_in, begin);
 
   // Store.

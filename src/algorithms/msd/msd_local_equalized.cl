@@ -74,7 +74,7 @@ INLINE equalized_job_t sort_job(LOCAL msd_local_memory_t* mine, sub_group_t sg, 
   by_place.bits = by_place.step = 0;
   const u32 bits = (COMPOSITE ? POSITION_BITS : 0) + job.width + job.pair,
             shift = bits - min(bits, LOG_BINS);
-  sort_in_bins(&mine->sort, sg, item, rows, shift, by_place, !COMPOSITE && shift == 0);
+  sort_in_bins(&mine->sort, sg, item, rows, shift, 0, by_place, !COMPOSITE && shift == 0);
   take_sorted(mine, item, rows, values_in, begin);
   const equalized_job_t next =
       make_job(starts, origins, buckets, min(job.bucket + 1 + job.pair, buckets - 1));

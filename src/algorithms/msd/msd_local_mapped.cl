@@ -115,7 +115,7 @@ OUTLINE void sort_group(LOCAL msd_mapped_memory_t* mine, sub_group_t sg, items_t
   by_place.bits = by_place.step = 0;
   const u32 shift = SORT_BITS - LOG_BINS,
             alike = !COMPOSITE && SORT_BITS == 32 && (m.scale << m.low >> shift) != 0;
-  sort_in_bins(&mine->own.sort, sg, item, rows, shift, by_place, alike);
+  sort_in_bins(&mine->own.sort, sg, item, rows, shift, m.low, by_place, alike);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) item[i] = mine->own.sort.items[i * WG + t];
 #if VALUES_LATE

@@ -211,7 +211,7 @@ INLINE void sort_part(LOCAL one_cluster_memory_t* mine, sub_group_t sg, GLOBAL u
     }
   }
   const bins_by_place_t by_place = {0, 0};
-  sort_in_bins(&mine->own.bins, sg, item, rows, bin_shift, by_place, 0);
+  sort_in_bins(&mine->own.bins, sg, item, rows, bin_shift, 0, by_place, 0);
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
     const u32 at = i * WG + t;

@@ -55,7 +55,7 @@ void one_group_bins(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   }
   const bins_by_place_t by_place = {0, 0};
   // Its barriers separate the loads from the stores: keys_out may be keys_in.
-  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, by_place, 0);
+  sort_in_bins(&mine->sort, sg, item, rows, bin_shift, 0, by_place, 0);
 
   // Store.
   UNROLL

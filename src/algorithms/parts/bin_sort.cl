@@ -1,5 +1,5 @@
 // A work-group sorts its items in local memory by bins. If crowded bins cannot be sorted one
-// by one, it sorts all items by radix passes instead. msd sorts buckets in this way,
+// by one, it refines the bins, or sorts all items by radix passes. msd sorts buckets in this way,
 // one-cluster its parts, and one-group the whole list. bins.cl comes before this file. The speed is
 // limited by the number of instructions.
 
@@ -9,6 +9,8 @@ PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
 PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; positions supply the
                      // others (see bins_by_place_t)
+PARAMETER(REFINES)   // 1: crowded bins are refined. Items that hold many bits in which they differ
+                     // need many radix passes; otherwise these are faster
 
 // With COMPOSITE, ties keep their order because the position is the lower part of an item.
 // POSITION returns the position, which identifies the record.
@@ -63,13 +65,12 @@ typedef struct {
 #define BIN_AT(w) (w)
 #endif
 
-// Sorts mine->items by radix passes.
-INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
+// Returns the bits in which mine->items differ: only these need a radix pass. The bits of the
+// position need none, because the passes are stable.
+INLINE sort_t differing_bits(LOCAL bin_sort_t* mine, u32 rows) {
   const u32 t = local_id();
   if (t < 2) mine->differ[t] = 0;
   barrier_local();
-  // Only bits in which items differ need a pass. The bits of the position need none, because the
-  // passes are stable.
   sort_t differ = 0;
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) differ |= i < rows ? mine->items[i * WG + t] ^ mine->items[0] : 0;
@@ -85,22 +86,34 @@ INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
 #if SORT_BITS == 64
   differ |= (sort_t)mine->differ[1] << 32;
 #endif
+  return differ;
+}
+
+// Sorts mine->items by radix passes.
+INLINE void sort_by_passes(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
+  sort_t differ = differing_bits(mine, rows);
   while (differ != 0) {
     const u32 bit = highest_bit(differ & (0 - differ));
     radix_pass(mine->bins, mine->items, mine->scratch, sg, bit);
     differ = bit + 8 < SORT_BITS ? differ >> (bit + 8) << (bit + 8) : 0;
   }
 }
-
-// Returns the index of the 16-bit count of `item`'s bin. `item` is item i of the work-item.
-INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
+// Returns the number of `item`'s bin. `item` is item i of the work-item.
+INLINE u32 number_of_bin(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   u32 window = WINDOW(item);
 #if COMPOSITE
   if (by_place.bits != 0)
     window =
         (u32)(item >> POSITION_BITS) << by_place.bits | (i * WG + local_id()) * by_place.step >> 16;
 #endif
-  return 2 * BIN_AT(window & (BINS / 2 - 1)) + (window >> (LOG_BINS - 1) & 1);
+  return window & (BINS - 1);
+}
+// Returns the index of the 16-bit count of a bin.
+INLINE u32 index_of_bin(u32 number) {
+  return 2 * BIN_AT(number & (BINS / 2 - 1)) + (number >> (LOG_BINS - 1));
+}
+INLINE u32 bin_of(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
+  return index_of_bin(number_of_bin(item, i, shift, by_place));
 }
 
 // Adds 1 to count `bin` if `there` is 1. Returns `bin` in the low 16 bits and the item's rank in
@@ -136,7 +149,7 @@ OUTLINE void settle_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
   LIST_CROWDED(mine, BIN_AT, mine->count)
   if (sort_listed_bins(mine->items, sg, mine->bins, mine->listed)) local_or(&mine->crowded, 4u);
   barrier_local();
-  if (mine->crowded & 4) sort_crowded(mine, sg, rows);
+  if (mine->crowded & 4) sort_by_passes(mine, sg, rows);
 }
 #endif
 
@@ -152,10 +165,10 @@ INLINE void clear_bins(LOCAL bin_sort_t* mine) {
 }
 
 // Replaces each bin's count by the position where the bin begins, and returns 1. If a bin is
-// crowded and `alike` is 0, sets mine->crowded; then with PACKED_RANKS returns 0 and leaves the
-// counts, because not all ranks are known. With COMPOSITE, too: the radix passes need the items in
-// the order of the input.
-INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
+// crowded and `alike` is 0, sets mine->crowded; then, unless `always` is 1, with PACKED_RANKS
+// returns 0 and leaves the counts, because not all ranks are known. With COMPOSITE, too: the radix
+// passes need the items in the order of the input.
+INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike, u32 always) {
   LOCAL uint4* quads = (LOCAL uint4*)mine->bins;
   const u32 t = local_id();
   uint4 quad[BIN_QUADS];
@@ -178,7 +191,7 @@ INLINE u32 start_bins(LOCAL bin_sort_t* mine, u32 alike) {
   if (too_many && !alike) local_or(&mine->crowded, 1u);
   index_t all;
   u32 at_bin = (u32)wg_scan_add(mine->scratch, WG, of_all, &all);
-  if ((PACKED_RANKS || COMPOSITE) && mine->crowded) return 0;
+  if ((PACKED_RANKS || COMPOSITE) && !always && mine->crowded) return 0;
   if (t == 0) mine->count = ((u32)all & 0xffff) + ((u32)all >> 16);
   at_bin += (u32)all << 16;  // the second half of the bins follows the first half
   UNROLL
@@ -214,19 +227,137 @@ INLINE void sort_scattered(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item,
   }
 }
 
+#if REFINES
+// Refines the bins of mine->items, which are in the order of the input, until none is crowded, and
+// sorts by them. Each bin is divided into as many new bins as it has items, which divide the range
+// from its smallest item to its largest one evenly. So a cluster within a bin spreads: records with
+// the same value of a key's leading field, for example. Returns 0 if a bin is still crowded after a
+// few rounds, or if keys repeat: positions then need further rounds, and passes are faster. The
+// items are then as before. An item's bits from `key_bit` on are its key's.
+#define REFINEMENTS 3u
+#define FARTHEST(start) ((LOCAL u32*)&mine->items[(start) + 1])
+INLINE float distance(sort_t a, sort_t b) { return (float)(a > b ? a - b : b - a); }
+// place[i] is the number of the bin of item i and, in the upper 16 bits, the item's rank in the
+// bin.
+#define NUMBER_OF(i) (place[i] & 0xffff)
+#define RANK_OF(i) (place[i] >> 16)
+#define START_OF(i) ((u32)starts[index_of_bin(NUMBER_OF(i))])
+#define SIZE_OF(i) \
+  ((NUMBER_OF(i) + 1 < BINS ? (u32)starts[index_of_bin(NUMBER_OF(i) + 1)] : count) - START_OF(i))
+
+// Returns 1 if in more than one of eight crowded bins two of the items, any two, have equal keys.
+INLINE u32 keys_repeat(LOCAL bin_sort_t* mine, const sort_t* item, const u32* place, u32 rows,
+                       u32 key_bit) {
+  LOCAL const u16* starts = (LOCAL const u16*)mine->bins;
+  const u32 t = local_id(), count = mine->count;
+  if (t < 2) mine->differ[t] = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows && RANK_OF(i) == 0) mine->items[START_OF(i)] = item[i];
+  barrier_local();
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    if (i < rows && RANK_OF(i) == 1 && SIZE_OF(i) > BIN_MOST) {
+      local_add(&mine->differ[0], 1u);
+      if ((item[i] ^ mine->items[START_OF(i)]) >> key_bit == 0) local_add(&mine->differ[1], 1u);
+    }
+  barrier_local();
+  const u32 repeat = 8 * mine->differ[1] > mine->differ[0] ? 1 : 0;
+  barrier_local();
+  return repeat;
+}
+
+OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows, u32 shift,
+                                 u32 key_bit, bins_by_place_t by_place) {
+  KNOWN_LOCAL(mine);
+  const u32 t = local_id();
+  LOCAL const u16* starts = (LOCAL const u16*)mine->bins;
+  sort_t item[ITEMS];
+  u32 place[ITEMS];
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) {
+    item[i] = mine->items[i * WG + t];
+    place[i] = number_of_bin(item[i], i, shift, by_place);
+  }
+  for (u32 round = 0;; ++round) {
+    clear_bins(mine);
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows) place[i] |= place_in_bin(mine->bins, index_of_bin(place[i]), 1) >> 16 << 16;
+    barrier_local();
+    start_bins(mine, 0, 1);
+    if (!mine->crowded || round == REFINEMENTS) break;
+    if (COMPOSITE && round == 0 && keys_repeat(mine, item, place, rows, key_bit)) break;
+
+    // Compare the items of each bin with one of them, `any`, in the bin's first place. The places
+    // behind it get the largest distances above it and below it: as floats, whose bits order as
+    // they do. Bins of two items have no space for that, and stay as they are.
+    const u32 count = mine->count, scale = (u32)(((u64)BINS << 20) / count);
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows && RANK_OF(i) < 3)
+        mine->items[START_OF(i) + RANK_OF(i)] = RANK_OF(i) == 0 ? item[i] : 0;
+    barrier_local();
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows && RANK_OF(i) != 0 && SIZE_OF(i) > 2) {
+        const u32 start = START_OF(i);
+        const sort_t any = mine->items[start];
+        if (item[i] != any)
+          local_max(FARTHEST(start) + (item[i] < any ? 1 : 0), as_uint(distance(item[i], any)));
+      }
+    barrier_local();
+    // The new number is the item's estimated place, scaled to the number of bins. No step of the
+    // estimate turns the order of two items round, although floats are rounded.
+    UNROLL
+    for (u32 i = 0; i < ITEMS; ++i)
+      if (i < rows) {
+        const u32 start = START_OF(i), size = SIZE_OF(i);
+        u32 at = start << 12;
+        if (size > 2) {
+          const sort_t any = mine->items[start];
+          const float above = as_float(FARTHEST(start)[0]), below = as_float(FARTHEST(start)[1]);
+          const float far = distance(item[i], any),
+                      from = item[i] < any ? below - far : below + far;
+          if (above + below == 0)  // all items are equal
+            at += RANK_OF(i) << 12;
+          else
+            at += min((u32)(from * (4096.0f / (above + below))), 4095u) * size;
+        }
+        place[i] = (u32)((u64)at * scale >> 32);
+      }
+    barrier_local();
+  }
+  const u32 is_sorted = mine->crowded ? 0 : 1;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    mine->items[is_sorted && i < rows ? START_OF(i) + RANK_OF(i) : i * WG + t] = item[i];
+  if (is_sorted) sort_scattered(mine, sg, item, rows, 0);
+  return is_sorted;
+}
+#endif
+
+#if PACKED_RANKS || COMPOSITE
 // Sorts items that are not scattered, because a bin is crowded.
-INLINE void sort_unscattered(LOCAL bin_sort_t* mine, sub_group_t sg, const sort_t* item, u32 rows) {
+INLINE void sort_crowded(LOCAL bin_sort_t* mine, sub_group_t sg, const sort_t* item, u32 rows,
+                         u32 shift, u32 key_bit, bins_by_place_t by_place) {
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) mine->items[i * WG + local_id()] = item[i];
-  sort_crowded(mine, sg, rows);
+#if REFINES
+  barrier_local();  // all work-items have read mine->crowded, which refinement sets again
+  if (sort_by_refined_bins(mine, sg, rows, shift, key_bit, by_place)) return;
+#endif
+  sort_by_passes(mine, sg, rows);
 }
+#endif
 
 // Sorts all items of the work-group into mine->items. item[i] of work-item t has the input position
 // i * WG + t. The first `rows` of a work-item's items exist; the others are SORT_LAST. An item's
-// bits from `shift` on select its bin (but see bins_by_place_t). `alike` is 1 if items of the same
+// bits from `shift` on select its bin (but see bins_by_place_t), those from `key_bit` on are its
+// key's (only REFINES needs to know). `alike` is 1 if items of the same
 // bin need no sorting. A barrier comes before the first and after the last access to the items.
 INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u32 rows, u32 shift,
-                         bins_by_place_t by_place, u32 alike) {
+                         u32 key_bit, bins_by_place_t by_place, u32 alike) {
   const u32 t = local_id();
   clear_bins(mine);
 
@@ -262,7 +393,7 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
 #endif
   barrier_local();
 
-  if (start_bins(mine, alike)) {
+  if (start_bins(mine, alike, 0)) {
     // Scatter. Items past the end keep their positions.
     LOCAL const u16* starts_of_bins = (LOCAL const u16*)mine->bins;
 #if FEW_ITEMS
@@ -275,8 +406,11 @@ INLINE void sort_in_bins(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item, u
     for (u32 i = 0; i < ITEMS; ++i) mine->items[PLACE_OF_ITEM(i)] = item[i];
 #endif
     sort_scattered(mine, sg, item, rows, alike);
-  } else {
-    sort_unscattered(mine, sg, item, rows);
   }
+#if PACKED_RANKS || COMPOSITE
+  else {
+    sort_crowded(mine, sg, item, rows, shift, key_bit, by_place);
+  }
+#endif
   barrier_all();
 }

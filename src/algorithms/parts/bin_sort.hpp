@@ -26,6 +26,7 @@ struct BinSortParameters {
   unsigned bin_shift;          // the lowest of an item's bits that select its bin
   unsigned bin_share = 16;     // bins for each work-item: 16 or 32
   bool bins_by_place = false;  // see BY_PLACE in bin_sort.cl
+  bool refines = false;        // see REFINES there
 
   void set(kernels::Defines& defines) const {
     defines.set("WG", work_group)
@@ -35,7 +36,8 @@ struct BinSortParameters {
         .set("COMPOSITE", int{with_positions})
         .set("POSITION_BITS", position_bits)
         .set("WINDOW_HIGH", int{bin_shift >= 32})
-        .set("BY_PLACE", int{bins_by_place});
+        .set("BY_PLACE", int{bins_by_place})
+        .set("REFINES", int{refines});
   }
 };
 
