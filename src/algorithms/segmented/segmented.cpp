@@ -54,10 +54,11 @@ class SegmentedSorter : public Sorter {
 
   void build_lists(Device& device, const Capabilities& capabilities) {
     using namespace kernels::embedded;
-    lists_module_ = kernels::build(device, capabilities,
-                                   {offsets_cl, segmented_lists_cl, segmented_items_cl,
-                                    segmented_neighbours_cl, segmented_classify_cl},
-                                   classify_.defines(problem_, lists_));
+    lists_module_ =
+        kernels::build(device, capabilities,
+                       {offsets_cl, segmented_lists_cl, segmented_ranks_cl, segmented_items_cl,
+                        segmented_neighbours_cl, segmented_classify_cl},
+                       classify_.defines(problem_, lists_));
     make_lists_ = lists_module_->kernel("segmented_classify");
   }
 
@@ -99,7 +100,9 @@ class SegmentedSorter : public Sorter {
                         {"copy_singles", copies(o)},
                         {"begin_bit", std::uint32_t{problem_.begin_bit}},
                         {"rank_mask", rank_mask(problem_)}};
-    queue.launch({*make_lists_, ceil_div(problem_.segments, classify_.work_group),
+    const std::uint64_t chunks = ceil_div(problem_.segments, classify_.work_group);
+    queue.launch({*make_lists_,
+                  classify_.most_groups != 0 ? std::min(chunks, classify_.most_groups) : chunks,
                   classify_.work_group, args, "classify"});
   }
 
@@ -472,7 +475,11 @@ class Segmented final : public Algorithm {
              1,
              most_blocks,
              {}},
-            {"groups", "work-groups that process long segments", 1, 1 << 20, {}},
+            {"groups",
+             "work-groups that process long segments and, if given, that classify segments",
+             1,
+             1 << 20,
+             {}},
             {"piece",
              "records that a work-group sorts of a longer segment: a power of two (variant small)",
              1,

@@ -1,8 +1,9 @@
 // segmented, short neighbouring segments: a sub-group sorts the segments of its lanes at once,
 // except long ones. Rounds take the next segments, as many as fit the lanes: the sub-group reads
 // their records, which are contiguous, into local memory; one lane or a few lanes sort each segment
-// in registers; then the sub-group writes the records. segmented_lists.cl and segmented_items.cl
-// come before this file.
+// in registers; then the sub-group writes the records. If no lane's segment has more than FEW
+// records, each lane loads and stores its own ones instead. segmented_lists.cl, segmented_ranks.cl
+// and segmented_items.cl come before this file.
 
 // Parameters in addition to those of these files:
 PARAMETER(WG)  // work-items of a work-group, more than CLASSES + 1; each work-item has one segment
@@ -323,6 +324,38 @@ INLINE neighbour_t assign_lanes(LOCAL round_t* mine, sub_group_t sg, u32 in, u32
   return s;
 }
 
+#define FEW 8u
+
+// Sorts this lane's segment of up to `most` records; `most` is a constant of at most FEW. It makes
+// exchanges of neighbours in alternating directions, which keep ties in order.
+INLINE void sort_few(u32 most, u64 begin, u32 count, GLOBAL const ukey_t* keys_in,
+                     GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
+                     GLOBAL value_t* values_out, u32 begin_bit, u64 rank_mask) {
+  record_t record[FEW];
+  ukey_t rank[FEW];
+  UNROLL
+  for (u32 i = 0; i < most; ++i) {
+    rank[i] = (ukey_t) ~(ukey_t)0;
+    record[i].key = 0;
+    if (i < count) record[i] = load_record(keys_in, values_in, begin + i);
+    if (i < count) rank[i] = RANK(record[i].key);
+  }
+  UNROLL
+  for (u32 round = 0; round < most; ++round) UNROLL
+  for (u32 i = round % 2; i + 1 < most; i += 2)
+    if (rank[i] > rank[i + 1]) {
+      const ukey_t r = rank[i];
+      const record_t x = record[i];
+      rank[i] = rank[i + 1];
+      record[i] = record[i + 1];
+      rank[i + 1] = r;
+      record[i + 1] = x;
+    }
+  UNROLL
+  for (u32 i = 0; i < most; ++i)
+    if (i < count) store_record(keys_out, values_out, begin + i, record[i]);
+}
+
 // Sorts the sub-group's segments of up to LANES * SHORT records. This lane's segment has `count`
 // records from index `begin` on. Returns 1 if it is then sorted, and 0 if it must be put on a list.
 INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u64 begin, u64 count,
@@ -330,6 +363,18 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
                       GLOBAL const value_t* values_in, GLOBAL value_t* values_out, u32 begin_bit,
                       u64 rank_mask) {
   LOCAL round_t* round = &mine->rounds[sg_index()];
+  if (any_lane(mine, sg, count > FEW) == 0) {
+    if (any_lane(mine, sg, count > 2) == 0)
+      sort_few(2, begin, (u32)count, keys_in, keys_out, values_in, values_out, begin_bit,
+               rank_mask);
+    else if (any_lane(mine, sg, count > 4) == 0)
+      sort_few(4, begin, (u32)count, keys_in, keys_out, values_in, values_out, begin_bit,
+               rank_mask);
+    else
+      sort_few(FEW, begin, (u32)count, keys_in, keys_out, values_in, values_out, begin_bit,
+               rank_mask);
+    return count != 0 ? 1 : 0;
+  }
 #if SG_NATIVE
   const u32 alone = sg_ballot(sg, count > SHORT) == 0 ? 1 : 0;  // a lane for each segment
 #else

@@ -214,12 +214,12 @@ void set(kernels::Defines& defines, const Items& items) {
 kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
   // The keys and items of a lane's records must fit its registers.
   const unsigned work_items = info(p.key).bits() > 32 ? 384u : shorts.longest == 16 ? 1024u : 640u;
-  // Groups of records that tie (sort/device_ties.hpp): there is place for half as many as records.
   const bool may_be_empty = p.count < 3 * p.segments;
   auto defines = lists.defines(p);
   defines.set("WG", work_group)
       .set("OFFSET_BITS", 8 * p.offset_bytes)
       .set("MAY_BE_EMPTY", int{may_be_empty})
+      .set("MANY_CHUNKS", int{most_groups != 0})
       .resident(std::max(1u, work_items / work_group), work_group)
       .set("SHORT", shorts.longest)
       .set("LANES", lanes)
@@ -304,6 +304,7 @@ GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
   // Most of a float's leading bits are the exponent's, which has few values.
   shape.lists.long_digit_bits = info(problem.key).is_float ? digit_bits + 2 : digit_bits;
   shape.classify = classify(problem, device);
+  shape.classify.most_groups = given.number("groups", 0);
   choose_blocks(problem, device, given, largest, shape);
   choose_tiles(problem, device, given, largest, shape);
   shape.lists.merged = std::min(merged_from * shape.lists.block_least, shape.lists.longest());

@@ -111,9 +111,10 @@ struct Block {
 // if all are short (segmented_neighbours.cl).
 struct Classify {
   unsigned work_group = 0;
-  Items shorts;             // items of the segments that this launch sorts, for one lane
-  unsigned lanes = 1;       // the most lanes that sort a segment
-  std::uint64_t bytes = 0;  // of segmented_classify_memory_t
+  Items shorts;                   // items of the segments that this launch sorts, for one lane
+  unsigned lanes = 1;             // the most lanes that sort a segment
+  std::uint64_t bytes = 0;        // of segmented_classify_memory_t
+  std::uint64_t most_groups = 0;  // if not 0, work-groups take several chunks of segments
 
   // Returns the parameters of segmented_classify.cl.
   [[nodiscard]] kernels::Defines defines(const Problem& problem, const Lists& lists) const;
