@@ -21,6 +21,12 @@ INLINE u64 load_number(GLOBAL const u8* p, u32 bytes, u32 unit, u32 big_endian) 
   return big_endian ? reversed_bytes(x, bytes) : x;
 }
 
+// key_may_tie() of a number (key_order.h).
+INLINE u32 number_may_tie(u64 x, u32 number_bits, u64 infinity, u32 nan, u32 zeros) {
+  key_order_t order = {number_bits, 0, infinity, nan, zeros, 0};
+  return key_may_tie(x, order);
+}
+
 // Bits [begin_bit, begin_bit + bits) of the order of a number (key_order.h).
 INLINE u64 number_order(u64 x, u32 number_bits, u32 is_signed, u64 infinity, u32 nan, u32 zeros,
                         u32 descending, u32 begin_bit, u32 bits) {

@@ -3,6 +3,8 @@
 //
 PARAMETER(WG)
 
+#define ITEMS 4u  // neighbouring records that a work-item collects at a time
+
 // Returns 1 if record i ties with record i - 1; i > 0. `heads`, if not null, has a 1 for the first
 // record of each segment of the previous round.
 INLINE u32 ties_with_previous(GLOBAL const u64* words, GLOBAL const u8* heads, u64 i) {
@@ -64,20 +66,35 @@ void ties_collect(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const 
   u64 next = counts[group_id()], segment = counts[group_count() + group_id()] - all_tied;
   const u64 begin = part_begin(all, group_id());
   const u64 end = counts[group_id() + 1] != next ? part_begin(all, (u64)group_id() + 1) : begin;
-  for (u64 base = begin; base < end; base += WG) {
-    const u64 i = base + local_id();
-    const u32 tie = i < end ? tie_of(words, heads, i, all) : 0;
-    index_t tied_here, firsts_here;
-    const u64 to = next + wg_scan_add(scratch, WG, tie & 1, &tied_here);
-    const u64 s = segment + wg_scan_add(scratch, WG, tie >> 1, &firsts_here);
-    if (tie != 0) {
-      new_positions[to] = positions[i];
-      new_places[to] = places ? places[i] : (value_t)i;
-      if (new_heads) new_heads[to] = (u8)(tie >> 1);
-      if (tie == 3) offsets[s] = (u32)to;
+  for (u64 base = begin; base < end; base += WG * ITEMS) {
+    const u64 first = base + local_id() * ITEMS;
+    // ties[k]: record first + k ties with the one before.
+    u32 ties[ITEMS + 1], tie[ITEMS], own = 0;
+    UNROLL
+    for (u32 k = 0; k <= ITEMS; ++k) {
+      const u64 i = first + k;
+      ties[k] = i > 0 && i < all ? ties_with_previous(words, heads, i) : 0;
     }
-    next += tied_here;
-    segment += firsts_here;
+    UNROLL
+    for (u32 k = 0; k < ITEMS; ++k) {
+      tie[k] = first + k < end ? (ties[k] ? 1 : ties[k + 1] ? 3 : 0) : 0;
+      own += (tie[k] & 1) | tie[k] >> 1 << 16;  // one scan adds up both
+    }
+    index_t here;
+    const u32 before = (u32)wg_scan_add(scratch, WG, own, &here);
+    u64 to = next + (before & 0xffff), s = segment + (before >> 16);
+    UNROLL
+    for (u32 k = 0; k < ITEMS; ++k)
+      if (tie[k] != 0) {
+        const u64 i = first + k;
+        new_positions[to] = positions[i];
+        new_places[to] = places ? places[i] : (value_t)i;
+        if (new_heads) new_heads[to] = (u8)(tie[k] >> 1);
+        if (tie[k] == 3) offsets[s++] = (u32)to;
+        ++to;
+      }
+    next += (u32)here & 0xffff;
+    segment += (u32)here >> 16;
   }
   for (u64 s = all_segments + (u64)group_id() * WG + local_id(); s <= segments;
        s += (u64)group_count() * WG)

@@ -3,17 +3,21 @@
 // The other bits of all parts, one part after the other, make one long number. Its leading 64 bits
 // are the first word, the next 64 bits the second, and so on. If fewer bits are left for the last
 // word, it repeats bits of the word before, in which its records tie.
+//   If the long number determines the records, and has at most 96 bits, no positions are needed:
+// each record's value is its *tail*, the bits behind the first word.
 // fields.cl comes before this file.
 //
 PARAMETER(WG)
-PARAMETER(MOVES)         // 6: moves that bring any bits of 64 together
-PARAMETER(PARTS)         // parts of a key, the most significant first
-PARAMETER(WORDS)         // words that hold a key if all bits of its parts differ
-PARAMETER(LOAD_PARTS)    // statements that store the parts of record `at` in x[0], x[1] …
-PARAMETER(FULL_BITS)     // bits of all parts
-PARAMETER(FULL_WORD)     // expression for the first word of x[0], x[1] …, if all bits differ
-PARAMETER(STORE_COLUMN)  // statements that store the element of record i of column `column`, or set
-                         // `unknown` to 1 if the word does not tell it
+PARAMETER(MOVES)       // 6: moves that bring any bits of 64 together
+PARAMETER(PARTS)       // parts of a key, the most significant first
+PARAMETER(WORDS)       // words that hold a key if all bits of its parts differ
+PARAMETER(LOAD_PARTS)  // statements that store the parts of record `at` in x[0], x[1] …
+PARAMETER(FULL_BITS)   // bits of all parts
+PARAMETER(FULL_WORD)   // expression for the first word of x[0], x[1] …, if all bits differ
+PARAMETER(TAILS)       // 1: values are tails if these suffice, else positions
+PARAMETER(MAY_TIE)     // expression: 1 if a number of record `at` may have the same order bits as
+                       // other numbers, so that these do not tell it; only with TAILS
+PARAMETER(STORE_COLUMNS)  // statements that store the elements of record i; see records_unpack
 
 typedef struct {
   u64 first[PARTS];          // the parts of the first record
@@ -25,6 +29,8 @@ typedef struct {
   u32 low[WORDS];            // the place of each word's lowest bit
   u32 used[WORDS];           // 1: the word has bits
   u32 bits;                  // number of differing bits in all parts
+  u32 ties;                  // 1: MAY_TIE is 1 for some record
+  u32 tails;                 // 1: values are tails
 } varying_t;
 
 // Computes the moves that bring the set bits of `mask` together at the low end, in their order. A
@@ -59,6 +65,8 @@ INLINE u64 expanded_bits(u64 x, GLOBAL const u64* moves) {
   return x;
 }
 
+#define TAIL_BITS 32u
+
 // Returns the bits in which part p differs.
 INLINE u64 differing_bits(GLOBAL const varying_t* key, u32 p) {
   return (u64)key->differ[2 * p + 1] << 32 | key->differ[2 * p];
@@ -72,17 +80,20 @@ INLINE u64 shifted_part(u64 x, u32 from, u32 width, u32 low) {
   return low - from < 64 ? bits >> (low - from) : 0;
 }
 
-// Sets the bits of key->differ, which is 0 before. Also stores the first words as they are if no
-// bits are left out: then wide records are read once.
+// Sets the bits of key->differ, and key->ties; they are 0 before. Without TAILS, also stores the
+// first words as they are if no bits are left out: then wide records are read once.
 KERNEL(WG)
 void records_differ(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
                     GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
                     GLOBAL const u8* c6, GLOBAL const u8* c7, GLOBAL varying_t* key,
                     GLOBAL u64* words, u64 n) {
   LOCAL_ARRAY(u32, all, 2 * PARTS);
+  LOCAL_ARRAY(u32, all_ties, 1);
   u64 x[PARTS], first[PARTS], differ[PARTS];
   u64 at = 0;
+  u32 ties = 0;
   for (u32 p = local_id(); p < 2 * PARTS; p += WG) all[p] = 0;
+  if (local_id() == 0) all_ties[0] = 0;
   LOAD_PARTS
   UNROLL
   for (u32 p = 0; p < PARTS; ++p) {
@@ -94,7 +105,11 @@ void records_differ(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
     LOAD_PARTS
     UNROLL
     for (u32 p = 0; p < PARTS; ++p) differ[p] |= x[p] ^ first[p];
+#if TAILS
+    ties |= MAY_TIE;
+#else
     words[i] = FULL_WORD;
+#endif
   }
   barrier_local();
   UNROLL
@@ -102,9 +117,11 @@ void records_differ(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
     wg_or(&all[2 * p], (u32)differ[p]);
     wg_or(&all[2 * p + 1], (u32)(differ[p] >> 32));
   }
+  wg_or(&all_ties[0], ties);
   barrier_local();
   for (u32 p = local_id(); p < 2 * PARTS; p += WG)
     if (all[p] & ~load_relaxed(&key->differ[p])) global_or(&key->differ[p], all[p]);
+  if (local_id() == 0 && all_ties[0] != 0) global_or(&key->ties, 1u);
 }
 
 // One work-item computes the other members of `key`.
@@ -126,6 +143,7 @@ void records_places(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
     find_moves(differ, &key->moves[MOVES * p]);
   }
   key->bits = bits;
+  key->tails = TAILS && bits <= 64 + TAIL_BITS && !key->ties ? 1 : 0;
   for (u32 w = 0; w < WORDS; ++w) {
     key->used[w] = bits > 0 ? 1 : 0;
     bits -= min(bits, 64u);
@@ -133,18 +151,20 @@ void records_places(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c
   }
 }
 
-// Stores word w of all n records or, if `count` is not null, of the records at the first *count
-// positions. If no bits are left out, records_differ has already stored the first words.
+// Stores word w of all n records or, if `count` is not null, of the records with the first *count
+// `values`: their positions, or their tails, which are then the words. If `new_values` is not null,
+// also stores the tails there, or else the positions. Without TAILS, if no bits are left out,
+// records_differ has already stored the first words.
 KERNEL(WG)
 void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
                           GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
                           GLOBAL const u8* c6, GLOBAL const u8* c7, GLOBAL const varying_t* key,
-                          GLOBAL const value_t* positions, GLOBAL const u64* count,
-                          GLOBAL u64* words, u32 w, u64 n) {
+                          GLOBAL const value_t* values, GLOBAL const u64* count, GLOBAL u64* words,
+                          GLOBAL value_t* new_values, u32 w, u64 n) {
   u64 x[PARTS];
   u32 from[PARTS], width[PARTS], has_gaps[PARTS];
-  const u32 low = key->low[w];
-  const u64 end = count ? *count : w == 0 && key->bits == FULL_BITS ? 0 : n;
+  const u32 low = key->low[w], tails = TAILS ? key->tails : 0;
+  const u64 end = count ? *count : !TAILS && w == 0 && key->bits == FULL_BITS ? 0 : n;
   UNROLL
   for (u32 p = 0; p < PARTS; ++p) {
     from[p] = key->from[p];
@@ -152,28 +172,37 @@ void records_pack_varying(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const
     has_gaps[p] = width[p] > 0 && differing_bits(key, p) >> 1 >> (width[p] - 1) != 0 ? 1 : 0;
   }
   for (u64 i = (u64)group_id() * WG + local_id(); i < end; i += (u64)group_count() * WG) {
-    const u64 at = positions ? (u64)positions[i] : i;
-    u64 word = 0;
+    const u64 at = values ? (u64)values[i] : i;
+    if (values && tails) {
+      words[i] = at;
+      continue;
+    }
+    u64 word = 0, tail = 0;
     LOAD_PARTS
     UNROLL
     for (u32 p = 0; p < PARTS; ++p) {
       if (has_gaps[p])
         x[p] = compressed_bits(x[p] & differing_bits(key, p), &key->moves[MOVES * p]);
       word |= shifted_part(x[p], from[p], width[p], low);
+      if (TAILS) tail |= shifted_part(x[p], from[p], width[p], 0);
     }
     words[i] = word;
+    if (TAILS && new_values) new_values[i] = (value_t)(tails ? tail & (((u64)1 << low) - 1) : i);
   }
 }
 
-// Returns 1 if the first word has all bits in which records' part p differs.
+// Returns 1 if the first word, or the word and the tail, have all bits in which part p differs.
 INLINE u32 part_is_known(GLOBAL const varying_t* key, u32 p) {
-  return key->width[p] == 0 || key->from[p] >= key->low[0] ? 1 : 0;
+  return key->tails || key->width[p] == 0 || key->from[p] >= key->low[0] ? 1 : 0;
 }
-// Returns part p of the record whose first word is `word`. The part must be known.
-INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word) {
+// Returns part p of the record with this first word and tail. The part must be known.
+INLINE u64 part_of_word(GLOBAL const varying_t* key, u32 p, u64 word, u64 tail) {
   const u64 differ = differing_bits(key, p);
+  const u32 from = key->from[p], low = key->low[0];
   if (differ == 0) return key->first[p];
-  const u64 bits = expanded_bits(word >> (key->from[p] - key->low[0]), &key->moves[MOVES * p]);
+  u64 x = from >= low ? word >> (from - low) : tail >> from;
+  if (from < low && low - from < 64) x |= word << (low - from);
+  const u64 bits = expanded_bits(x, &key->moves[MOVES * p]);
   return (bits & differ) | (key->first[p] & ~differ);
 }
 
@@ -202,28 +231,32 @@ INLINE void store_number(GLOBAL u8* p, u64 x, u32 bytes, u32 unit, u32 big_endia
   }
 }
 
-// Stores the sorted elements of a column all of whose bits are in the key. Most are computed from
-// the records' first words; others are read at the records' positions.
+// Copies an element of `bytes` bytes, `unit` of them at a time.
+INLINE void copy_element(GLOBAL const u8* from, GLOBAL u8* to, u32 bytes, u32 unit) {
+  for (u32 b = 0; b < bytes; b += unit) {
+    if (unit == 8)
+      *(GLOBAL u64*)(to + b) = *(GLOBAL const u64*)(from + b);
+    else if (unit == 4)
+      *(GLOBAL u32*)(to + b) = *(GLOBAL const u32*)(from + b);
+    else if (unit == 2)
+      *(GLOBAL u16*)(to + b) = *(GLOBAL const u16*)(from + b);
+    else
+      to[b] = from[b];
+  }
+}
+
+// Stores the sorted elements of columns all of whose bits are in the key: of c0 in o0, and so on,
+// if the column's bit in `columns` is 1. Most are computed from the records' first words, and their
+// values if these are tails; others are read at the records' positions.
 KERNEL(WG)
-void records_unpack(GLOBAL const u8* in, GLOBAL u8* out, GLOBAL const u64* words,
-                    GLOBAL const value_t* positions, GLOBAL const varying_t* key, u64 n, u32 column,
-                    u32 bytes, u32 unit) {
+void records_unpack(GLOBAL const u8* c0, GLOBAL const u8* c1, GLOBAL const u8* c2,
+                    GLOBAL const u8* c3, GLOBAL const u8* c4, GLOBAL const u8* c5,
+                    GLOBAL const u8* c6, GLOBAL const u8* c7, GLOBAL u8* o0, GLOBAL u8* o1,
+                    GLOBAL u8* o2, GLOBAL u8* o3, GLOBAL u8* o4, GLOBAL u8* o5, GLOBAL u8* o6,
+                    GLOBAL u8* o7, GLOBAL const u64* words, GLOBAL const value_t* values,
+                    GLOBAL const varying_t* key, u64 n, u32 columns) {
   for (u64 i = (u64)group_id() * WG + local_id(); i < n; i += (u64)group_count() * WG) {
-    const u64 word = words[i];
-    u32 unknown = 0;
-    STORE_COLUMN
-    if (unknown) {
-      const u64 from = (u64)positions[i] * bytes, to = i * bytes;
-      for (u32 b = 0; b < bytes; b += unit) {
-        if (unit == 8)
-          *(GLOBAL u64*)(out + to + b) = *(GLOBAL const u64*)(in + from + b);
-        else if (unit == 4)
-          *(GLOBAL u32*)(out + to + b) = *(GLOBAL const u32*)(in + from + b);
-        else if (unit == 2)
-          *(GLOBAL u16*)(out + to + b) = *(GLOBAL const u16*)(in + from + b);
-        else
-          out[to + b] = in[from + b];
-      }
-    }
+    const u64 word = words[i], tail = TAILS && key->tails ? values[i] : 0;
+    STORE_COLUMNS
   }
 }

@@ -26,9 +26,8 @@ struct TieSteps {
   } tied[2];
   Scan scan;
 
-  // For keys of `words` words; with fewer than 2, nothing is needed.
-  TieSteps(std::uint64_t count, unsigned position_bytes, unsigned words,
-           const Capabilities& device);
+  // For keys of up to `bits` bits; for up to 64, nothing is needed.
+  TieSteps(std::uint64_t count, unsigned position_bytes, unsigned bits, const Capabilities& device);
 };
 
 class DeviceTies {

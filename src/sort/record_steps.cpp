@@ -52,7 +52,7 @@ RecordSteps::RecordSteps(const RecordProblem& p, const Capabilities& device, con
   choose_columns();
   moves_rows = !gathered.empty() && record_rows::suits(problem, device, method);
   if (varying) {
-    ties.emplace(problem.count, index_bytes(), varying->words(), device);
+    ties.emplace(problem.count, index_bytes(), varying->bits(), device);
     sorts.push_back(sort_of_varying());
     lay_out_varying(device);
     return;
@@ -150,7 +150,7 @@ Problem RecordSteps::sort_of_varying() const {
     s.payload = Payload::values;
     s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
   } else if (has_positions) {
-    s.payload = Payload::positions;
+    s.payload = varying->has_tails() ? Payload::values : Payload::positions;
     s.value_bytes = index_bytes();
     s.keys_out = !unpacked.empty() || varying->words() > 1;
   }

@@ -114,13 +114,19 @@ unsigned unit_of_part(const WordPart& p, const std::vector<Column>& columns) {
   return lowest_bit(columns[p.column].bytes | p.offset | p.number.bytes | 8);
 }
 
+std::string number_text(const WordPart& p, const std::vector<unsigned>& arguments,
+                        const std::vector<Column>& columns) {
+  return fmt::format("load_number(c{} + at * {} + {}, {}, {}, {})",
+                     std::ranges::find(arguments, p.column) - arguments.begin(),
+                     columns[p.column].bytes, p.offset, p.number.bytes, unit_of_part(p, columns),
+                     int{p.big_endian});
+}
+
 std::string part_text(const WordPart& p, const std::vector<unsigned>& arguments,
                       const std::vector<Column>& columns) {
   return fmt::format(
-      "number_order(load_number(c{} + at * {} + {}, {}, {}, {}), {}, {}, {}UL, {}, {}, {}, {}, {})",
-      std::ranges::find(arguments, p.column) - arguments.begin(), columns[p.column].bytes, p.offset,
-      p.number.bytes, unit_of_part(p, columns), int{p.big_endian}, p.number.bits(),
-      int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
+      "number_order({}, {}, {}, {}UL, {}, {}, {}, {}, {})", number_text(p, arguments, columns),
+      p.number.bits(), int{p.number.is_signed}, p.number.infinity, static_cast<int>(p.field->nan),
       static_cast<int>(p.field->zeros), int{p.field->order == Order::descending}, p.down, p.bits);
 }
 

@@ -82,8 +82,11 @@ struct Word {
 // fields of `key`; `up` is not set.
 [[nodiscard]] std::vector<WordPart> parts_of(const std::vector<Field>& key);
 
-// Returns the kernel expression for the part of record `at`. `arguments` are the columns that the
-// kernel has as c0, c1 …
+// Returns the kernel expression for the number of which the part is, of record `at`. `arguments`
+// are the columns that the kernel has as c0, c1 …
+[[nodiscard]] std::string number_text(const WordPart& part, const std::vector<unsigned>& arguments,
+                                      const std::vector<Column>& columns);
+// Returns the kernel expression for the part of record `at`.
 [[nodiscard]] std::string part_text(const WordPart& part, const std::vector<unsigned>& arguments,
                                     const std::vector<Column>& columns);
 // Returns the initializer of a key_order_t for the part's number.

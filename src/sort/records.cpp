@@ -202,24 +202,29 @@ struct RecordPlan::Implementation {
     const VaryingKey& key = *steps.varying;
     const Memory table = slice(o, steps.table), words = slice(o, steps.keys),
                  inner = slice(o, steps.inner),
-                 by_positions = steps.has_positions ? positions(o) : Memory{};
-    key.pack(queue, o.columns_in, table, words);
+                 values = steps.has_positions ? positions(o) : Memory{};
+    key.pack(queue, o.columns_in, table, words, values);
     Operands sort{.keys_in = words,
                   .keys_out = steps.sorts[0].keys_out ? words : Memory{},
-                  .values_out = by_positions,
+                  .values_in = key.has_tails() ? values : Memory{},
+                  .values_out = values,
                   .scratch = inner};
     if (steps.value >= 0) sort.values_in = sort.values_out = copied_value(queue, o, steps.sorts[0]);
     plans[0].run(queue, sort);
-    if (ties) ties->enqueue(queue, key, o.columns_in, table, words, by_positions, inner);
+    if (ties) ties->enqueue(queue, key, o.columns_in, table, words, values, inner);
+    std::vector<VaryingKey::Unpacked> unpacked;
     for (const unsigned c : steps.unpacked) {
-      const bool elsewhere =
-          steps.problem.columns[c].moved == Moved::in_place && !key.is_in_first_word(c);
       const int column = static_cast<int>(c);
-      const Memory to = elsewhere ? slice(o, steps.column) : out(o, column);
-      key.unpack(queue, c, in(o, column), to, words, by_positions, table);
-      if (elsewhere)
-        queue.copy(in(o, column), to, steps.problem.count * steps.problem.columns[c].bytes);
+      if (steps.problem.columns[c].moved == Moved::in_place && !key.is_in_first_word(c)) {
+        const VaryingKey::Unpacked elsewhere{c, in(o, column), slice(o, steps.column)};
+        key.unpack(queue, {&elsewhere, 1}, words, values, table);
+        queue.copy(in(o, column), elsewhere.out,
+                   steps.problem.count * steps.problem.columns[c].bytes);
+      } else {
+        unpacked.push_back({c, in(o, column), out(o, column)});
+      }
     }
+    if (!unpacked.empty()) key.unpack(queue, unpacked, words, values, table);
     for (std::size_t g = 0; g < gathers.size(); ++g) gather(queue, o, g);
   }
 

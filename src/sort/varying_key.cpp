@@ -21,7 +21,7 @@ std::uint64_t word_flags_at(std::uint64_t parts, std::uint64_t words) {
   return parts * (8 + moves * 8 + 4 * 4) + words * 4;
 }
 std::uint64_t bytes_of_table(std::uint64_t parts, std::uint64_t words) {
-  return ceil_div(word_flags_at(parts, words) + words * 4 + 4, 8) * 8;
+  return ceil_div(word_flags_at(parts, words) + words * 4 + 3 * 4, 8) * 8;
 }
 
 // The arguments for a key's columns.
@@ -47,6 +47,13 @@ bool VaryingKey::has_all_bits_of(unsigned column) const {
     if (p.column == column && p.bits == p.number.bits())
       std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(p.offset), p.number.bytes, true);
   return std::ranges::count(known, false) == 0;
+}
+
+bool VaryingKey::has_tails() const {
+  if (words() < 2 || problem_.position_bytes != 0 || position_bytes_ != 4) return false;
+  for (unsigned c = 0; c < problem_.columns.size(); ++c)
+    if (problem_.columns[c].moved != Moved::no && !has_all_bits_of(c)) return false;
+  return true;
 }
 
 bool VaryingKey::is_in_first_word(unsigned column) const {
@@ -82,8 +89,23 @@ std::string VaryingKey::full_word_text() const {
   return text;
 }
 
-// Returns the statements for a column: they compute its parts from the word, and store the numbers.
+// Returns the expression that is 1 if a number of record `at`, which is to be computed from its
+// order bits, may not be the only one with these.
+std::string VaryingKey::may_tie_text() const {
+  std::string text = "0u";
+  for (const auto& p : parts_)
+    if (has_tails() && problem_.columns[p.column].moved != Moved::no && p.number.infinity != 0)
+      text += fmt::format(" | number_may_tie({}, {}, {}UL, {}, {})",
+                          number_text(p, columns_, problem_.columns), p.number.bits(),
+                          p.number.infinity, static_cast<int>(p.field->nan),
+                          static_cast<int>(p.field->zeros));
+  return text;
+}
+
+// Returns the statements for a column: they compute its parts and store the numbers, or copy the
+// element if they cannot.
 std::string VaryingKey::store_text(unsigned column) const {
+  const auto index = std::ranges::find(columns_, column) - columns_.begin();
   std::string known, parts, shared, stores;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     const auto& part = parts_[p];
@@ -91,18 +113,21 @@ std::string VaryingKey::store_text(unsigned column) const {
     const std::string order = order_text(part);
     known += fmt::format("{}part_is_known(key, {}u)", known.empty() ? "" : " & ", p);
     parts += fmt::format(
-        "const u64 part{0} = part_of_word(key, {0}u, word); const key_order_t order{0} = {1}; ", p,
-        order);
+        "const u64 part{0} = part_of_word(key, {0}u, word, tail); const key_order_t order{0} = "
+        "{1}; ",
+        p, order);
     shared += fmt::format("{0}order_is_shared(part{1}, order{1})", shared.empty() ? "" : " | ", p);
     stores += fmt::format(
-        "store_number(out + i * {} + {}, key_with_order(part{}, order{}), {}, {}, {}); ",
+        "store_number(o{} + i * {} + {}, key_with_order(part{}, order{}), {}, {}, {}); ", index,
         problem_.columns[column].bytes, part.offset, p, p, part.number.bytes,
         unit_of_part(part, problem_.columns), int{part.big_endian});
   }
+  const unsigned bytes = problem_.columns[column].bytes;
   return fmt::format(
-      "if (column == {}u) {{ unknown = ({}) ^ 1u; if (!unknown) {{ {}unknown = {}; if (!unknown) "
-      "{{ {}}} }} }} ",
-      column, known, parts, shared, stores);
+      "if (columns >> {0} & 1u) {{ u32 unknown = ({1}) ^ 1u; if (!unknown) {{ {2}unknown = "
+      "key->tails ? 0u : {3}; if (!unknown) {{ {4}}} }} if (unknown) copy_element(c{0} + "
+      "(u64)values[i] * {5}, o{0} + i * {5}, {5}, {6}); }} ",
+      index, known, parts, shared, stores, bytes, std::min(unit_of(bytes), 8u));
 }
 
 std::string VaryingKey::store_text() const {
@@ -128,7 +153,9 @@ void VaryingKey::build(Device& device, const Capabilities& c) {
       .set("LOAD_PARTS", load_text())
       .set("FULL_BITS", bits_)
       .set("FULL_WORD", full_word_text())
-      .set("STORE_COLUMN", store_text());
+      .set("TAILS", int{has_tails()})
+      .set("MAY_TIE", may_tie_text())
+      .set("STORE_COLUMNS", store_text());
   module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::varying_cl},
                            defines);
   differ_ = module_->kernel("records_differ");
@@ -147,8 +174,8 @@ ColumnArgs arguments_of(const std::vector<unsigned>& columns, std::span<const Me
 
 }  // namespace
 
-void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory table,
-                      Memory words) const {
+void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory table, Memory words,
+                      Memory values) const {
   const ColumnArgs c = arguments_of(columns_, columns);
   queue.fill(table, 0, table_bytes(), "bits");
   const Arg differ_args[] = {{"c0", c[0]},   {"c1", c[1]},     {"c2", c[2]},         {"c3", c[3]},
@@ -158,11 +185,17 @@ void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory tabl
   const Arg lay_out_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
                               {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
   queue.launch({*lay_out_, 1, work_group_, lay_out_args, "bits"});
-  pack_word(queue, columns, table, 0, words, {}, {});
+  launch_pack(queue, columns, table, 0, words, {}, {}, has_tails() ? values : Memory{});
 }
 
 void VaryingKey::pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
-                           Memory words, Memory positions, Memory count) const {
+                           Memory words, Memory values, Memory count) const {
+  launch_pack(queue, columns, table, w, words, values, count, {});
+}
+
+void VaryingKey::launch_pack(Queue& queue, std::span<const Memory> columns, Memory table,
+                             unsigned w, Memory words, Memory values, Memory count,
+                             Memory new_values) const {
   const ColumnArgs c = arguments_of(columns_, columns);
   const Arg args[] = {{"c0", c[0]},
                       {"c1", c[1]},
@@ -173,26 +206,33 @@ void VaryingKey::pack_word(Queue& queue, std::span<const Memory> columns, Memory
                       {"c6", c[6]},
                       {"c7", c[7]},
                       {"key", table},
-                      {"positions", positions},
+                      {"values", values},
                       {"count", count},
                       {"words", words},
+                      {"new_values", new_values},
                       {"w", std::uint32_t{w}},
                       {"n", problem_.count}};
   queue.launch({*pack_, work_groups_, work_group_, args, "pack"});
 }
 
-void VaryingKey::unpack(Queue& queue, unsigned column, Memory in, Memory out, Memory words,
-                        Memory positions, Memory table) const {
-  const unsigned bytes = problem_.columns[column].bytes;
-  const Arg args[] = {{"in", in},
-                      {"out", out},
-                      {"words", words},
-                      {"positions", positions},
-                      {"key", table},
-                      {"n", problem_.count},
-                      {"column", std::uint32_t{column}},
-                      {"bytes", std::uint32_t{bytes}},
-                      {"unit", std::uint32_t{std::min(unit_of(bytes), 8u)}}};
+void VaryingKey::unpack(Queue& queue, std::span<const Unpacked> all, Memory words, Memory values,
+                        Memory table) const {
+  ColumnArgs in{}, out{};
+  std::uint32_t columns = 0;
+  for (const auto& u : all) {
+    const auto i =
+        static_cast<std::size_t>(std::ranges::find(columns_, u.column) - columns_.begin());
+    in[i] = u.in;
+    out[i] = u.out;
+    columns |= std::uint32_t{1} << i;
+  }
+  const Arg args[] = {{"c0", in[0]},  {"c1", in[1]},         {"c2", in[2]},
+                      {"c3", in[3]},  {"c4", in[4]},         {"c5", in[5]},
+                      {"c6", in[6]},  {"c7", in[7]},         {"o0", out[0]},
+                      {"o1", out[1]}, {"o2", out[2]},        {"o3", out[3]},
+                      {"o4", out[4]}, {"o5", out[5]},        {"o6", out[6]},
+                      {"o7", out[7]}, {"words", words},      {"values", values},
+                      {"key", table}, {"n", problem_.count}, {"columns", columns}};
   queue.launch({*unpack_, work_groups_, work_group_, args, "unpack"});
 }
 

@@ -29,26 +29,41 @@ class VaryingKey {
   // no two bit patterns of the column tie.
   [[nodiscard]] bool is_in_first_word(unsigned column) const;
 
+  // True if a record's value is its tail, the up to 32 bits of its key behind the first word, if
+  // the device finds that these suffice: then nothing is gathered. Otherwise it is its position.
+  // Needs a key of several words that has all bits of all moved columns, and u32 positions that the
+  // caller does not want.
+  [[nodiscard]] bool has_tails() const;
+
   // Bytes of a `table`, which describes the words of a list: varying_t of varying.cl.
   [[nodiscard]] std::uint64_t table_bytes() const;
   // Returns the u32 within `table` that is 1 if word w has bits, else 0. Valid after pack().
   [[nodiscard]] Memory word_has_bits(Memory table, unsigned w) const;
 
   void build(Device& device, const Capabilities& capabilities);
-  // Fills `table`, and stores the records' first words. The functions below read the table.
-  void pack(Queue& queue, std::span<const Memory> columns, Memory table, Memory words) const;
-  // Stores word `w` of all records. With `positions` and `count`, a u64 on the device, stores word
-  // `w` of the records at the first *count positions instead.
+  // Fills `table`, and stores the records' first words and, with has_tails(), their values: tails
+  // or positions. The functions below read the table.
+  void pack(Queue& queue, std::span<const Memory> columns, Memory table, Memory words,
+            Memory values) const;
+  // Stores word `w` of the records with the first *count values; `count` is a u64 on the device.
   void pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
-                 Memory words, Memory positions, Memory count) const;
-  // Stores the sorted elements of a column. `words` are the sorted records' first words. Needs
-  // has_all_bits_of(column). `out` may be `in` only if is_in_first_word(column).
-  void unpack(Queue& queue, unsigned column, Memory in, Memory out, Memory words, Memory positions,
+                 Memory words, Memory values, Memory count) const;
+  // A column whose sorted elements are stored in `out`. Needs has_all_bits_of(column). `out` may be
+  // `in` only if is_in_first_word(column).
+  struct Unpacked {
+    unsigned column;
+    Memory in, out;
+  };
+  // Stores the sorted elements of these columns. `words` are the sorted records' first words.
+  void unpack(Queue& queue, std::span<const Unpacked> columns, Memory words, Memory values,
               Memory table) const;
 
  private:
   [[nodiscard]] std::string load_text() const;
   [[nodiscard]] std::string full_word_text() const;
+  [[nodiscard]] std::string may_tie_text() const;
+  void launch_pack(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
+                   Memory words, Memory values, Memory count, Memory new_values) const;
   [[nodiscard]] std::string store_text() const;
   [[nodiscard]] std::string store_text(unsigned column) const;
 
