@@ -96,6 +96,38 @@ TEST(ShortSegments, AreSortedAtOnce) {
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
 
+// Each lane sorts a segment of up to 8 records by itself: at most 2, 4 or 8, and longer ones
+// between them. With `classify_groups`, work-groups take several chunks of segments, the last of
+// which are empty.
+TEST(ShortSegments, OfAFewRecords) {
+  if (is_left_to_oclgrind()) GTEST_SKIP() << left_to_oclgrind;
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  const auto cases = [&](const std::vector<std::uint64_t>& lengths) {
+    std::vector<Case> out;
+    const auto add = [&](Problem problem, Distribution d, Lengths kind) {
+      problem.count = small ? 1'303 : 200'021;
+      Case c{problem, out.size() % 2 == 0, d, lengths.back() + out.size()};
+      set_segments(c, kind, lengths, 4);
+      out.push_back(std::move(c));
+    };
+    add({.key = KeyType::f32}, Distribution::special, Lengths::borders);
+    add({.key = KeyType::u64, .payload = Payload::values, .value_bytes = 8},
+        Distribution::few_distinct, Lengths::borders);
+    if (small) return out;
+    add({.key = KeyType::u32, .order = Order::descending}, Distribution::random,
+        Lengths::mostly_empty);
+    add({.key = KeyType::f64, .payload = Payload::positions, .nan = NanOrder::first},
+        Distribution::special, Lengths::borders);
+    add({.key = KeyType::i32, .payload = Payload::values, .begin_bit = 3, .end_bit = 17},
+        Distribution::few_distinct, Lengths::borders);
+    return out;
+  };
+  expect_stable(cases({1}), {"segmented", "variant=gpu,classify_groups=2"});
+  expect_stable(cases({3}), {"segmented", "variant=gpu"});
+  expect_stable(cases({4, 7}), {"segmented", "variant=gpu,classify_groups=2"});
+  if (!small) expect_stable(cases({8, 1}), {"segmented", "variant=gpu"});
+}
+
 // Rows: segments of equal lengths without offsets. Short ones are sorted in the registers of one to
 // four lanes, others by work-groups of suitable sizes, in one launch, all or the first records of
 // each.

@@ -896,15 +896,15 @@ TEST(Records, TailsInPlaceOfPositions) {
   p.key[0].nan = NanOrder::bits;
   p.key[0].zeros = ZeroOrder::distinct;
   expect(60, {0, 1, nan, -0.0f}, false);
-  EXPECT_TRUE(VaryingKey(p, 4).has_tails());
-  EXPECT_FALSE(VaryingKey(p, 8).has_tails());
+  EXPECT_TRUE(VaryingKey(p, 4).may_have_tails());
+  EXPECT_FALSE(VaryingKey(p, 8).may_have_tails());
   p.columns[1].moved = Moved::no;
-  EXPECT_TRUE(VaryingKey(p, 4).has_tails());
+  EXPECT_TRUE(VaryingKey(p, 4).may_have_tails());
   p.columns.push_back({4, Moved::out});
-  EXPECT_FALSE(VaryingKey(p, 4).has_tails()) << "a column beside the key";
+  EXPECT_FALSE(VaryingKey(p, 4).may_have_tails()) << "a column beside the key";
   p.columns.pop_back();
   p.position_bytes = 4;
-  EXPECT_FALSE(VaryingKey(p, 4).has_tails()) << "positions are wanted";
+  EXPECT_FALSE(VaryingKey(p, 4).may_have_tails()) << "positions are wanted";
 }
 
 TEST(Records, EverySizeOfRecord) {

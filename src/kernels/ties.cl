@@ -47,16 +47,18 @@ void ties_count(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u6
   }
 }
 
-// Puts the records that tie side by side: their positions and their places among all sorted
+// Puts the records that tie side by side: their values and their places among all sorted
 // records. `counts` is the exclusive scan of all that ties_count stored, as one list. Segment s
 // begins at offsets[s]; all offsets behind the segments', and *tied, are the number of ties.
-//   positions, places  of the previous round's records; `places` is null in the first round
+//   values, places  of the previous round's records; `places` is null in the first round. Values
+//   are
+//                  positions or tails (varying.cl)
 //   new_heads      null if the key has two words, and so one round
 //   segments       the most segments: offsets has one element more
 KERNEL(WG)
 void ties_collect(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u64* count,
-                  GLOBAL const index_t* counts, GLOBAL const value_t* positions,
-                  GLOBAL const value_t* places, GLOBAL value_t* new_positions,
+                  GLOBAL const index_t* counts, GLOBAL const value_t* values,
+                  GLOBAL const value_t* places, GLOBAL value_t* new_values,
                   GLOBAL value_t* new_places, GLOBAL u8* new_heads, GLOBAL u32* offsets,
                   GLOBAL u64* tied, u64 n, u64 segments) {
   LOCAL_ARRAY(index_t, scratch, SCAN_WORDS(WG));
@@ -87,7 +89,7 @@ void ties_collect(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const 
     for (u32 k = 0; k < ITEMS; ++k)
       if (tie[k] != 0) {
         const u64 i = first + k;
-        new_positions[to] = positions[i];
+        new_values[to] = values[i];
         new_places[to] = places ? places[i] : (value_t)i;
         if (new_heads) new_heads[to] = (u8)(tie[k] >> 1);
         if (tie[k] == 3) offsets[s++] = (u32)to;

@@ -29,7 +29,7 @@ Problem problem_of_groups(std::uint64_t count, unsigned position_bytes, unsigned
 // segments are usually empty. On a GPU, given work-groups skip them faster than one for each chunk.
 Method method_of_groups(const Capabilities& device) {
   if (device.kind != DeviceKind::gpu) return {"segmented", "variant=cpu"};
-  return {"segmented", fmt::format("variant=gpu,groups={}", 8 * device.compute_units)};
+  return {"segmented", fmt::format("variant=gpu,classify_groups={}", 8 * device.compute_units)};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ TieSteps::TieSteps(std::uint64_t n, unsigned index_bytes, unsigned bits, const C
   sizes = layout.add(2 * sizeof(std::uint64_t));
   const bool rounds = words > 2;
   for (unsigned t = 0; t < (rounds ? 2u : 1u); ++t) {
-    tied[t].positions = layout.add(n * index_bytes);
+    tied[t].values = layout.add(n * index_bytes);
     tied[t].places = layout.add(n * index_bytes);
     if (rounds) tied[t].heads = layout.add(n);
   }
@@ -85,7 +85,7 @@ Memory DeviceTies::count_of(unsigned round, Memory scratch) const {
 
 // Puts the records side by side that tie by word `round - 1`.
 void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Memory table,
-                         Memory first_words, Memory positions, Memory scratch) const {
+                         Memory first_words, Memory values, Memory scratch) const {
   const Operands o{.scratch = scratch};
   const auto memory = [&](const ScratchLayout::Slice& s) {
     return s.bytes == 0 ? Memory{} : s.in(o);
@@ -105,9 +105,9 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
                               {"heads", heads},
                               {"count", count},
                               {"counts", counts},
-                              {"positions", first ? positions : previous.positions.in(o)},
+                              {"values", first ? values : previous.values.in(o)},
                               {"places", first ? Memory{} : previous.places.in(o)},
-                              {"new_positions", now.positions.in(o)},
+                              {"new_values", now.values.in(o)},
                               {"new_places", now.places.in(o)},
                               {"new_heads", memory(now.heads)},
                               {"offsets", steps_.offsets.in(o)},
@@ -118,16 +118,16 @@ void DeviceTies::collect(Queue& queue, const VaryingKey& key, unsigned round, Me
 }
 
 void DeviceTies::enqueue(Queue& queue, const VaryingKey& key, std::span<const Memory> columns,
-                         Memory table, Memory first_words, Memory positions, Memory scratch) const {
+                         Memory table, Memory first_words, Memory values, Memory scratch) const {
   const Operands o{.scratch = scratch};
   for (unsigned round = 1; round < steps_.words; ++round) {
-    collect(queue, key, round, table, first_words, positions, scratch);
+    collect(queue, key, round, table, first_words, values, scratch);
     const TieSteps::Tied& now = steps_.tied[(round - 1) % 2];
-    const Memory words = steps_.word.in(o), tied = now.positions.in(o),
+    const Memory words = steps_.word.in(o), tied = now.values.in(o),
                  count = count_of(round, scratch);
     key.pack_word(queue, columns, table, round, words, tied, count);
     group_sort_.run(queue, {words, words, tied, tied, steps_.inner.in(o), steps_.offsets.in(o)});
-    mover_->enqueue(queue, tied, now.places.in(o), positions, count);
+    mover_->enqueue(queue, tied, now.places.in(o), values, count);
   }
 }
 

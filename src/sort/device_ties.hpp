@@ -22,7 +22,7 @@ struct TieSteps {
   ScratchLayout::Slice offsets, counts, sizes, word, inner;
   // The records that tie in one round. If there are several rounds, they use the two alternately.
   struct Tied {
-    ScratchLayout::Slice positions, places, heads;
+    ScratchLayout::Slice values, places, heads;
   } tied[2];
   Scan scan;
 
@@ -34,14 +34,14 @@ class DeviceTies {
  public:
   // `steps` must outlive this object.
   DeviceTies(const std::shared_ptr<Device>& device, TieSteps& steps);
-  // `first_words` and `positions` are those of the sorted records. Reorders the positions of ties.
+  // `first_words` and `values` are those of the sorted records. Reorders the values of ties.
   void enqueue(Queue& queue, const VaryingKey& key, std::span<const Memory> columns, Memory table,
-               Memory first_words, Memory positions, Memory scratch) const;
+               Memory first_words, Memory values, Memory scratch) const;
 
  private:
   [[nodiscard]] Memory count_of(unsigned round, Memory scratch) const;
   void collect(Queue& queue, const VaryingKey& key, unsigned round, Memory table,
-               Memory first_words, Memory positions, Memory scratch) const;
+               Memory first_words, Memory values, Memory scratch) const;
 
   TieSteps& steps_;
   unsigned work_group_;

@@ -150,7 +150,7 @@ Problem RecordSteps::sort_of_varying() const {
     s.payload = Payload::values;
     s.value_bytes = problem.columns[static_cast<unsigned>(value)].bytes;
   } else if (has_positions) {
-    s.payload = varying->has_tails() ? Payload::values : Payload::positions;
+    s.payload = varying->may_have_tails() ? Payload::values : Payload::positions;
     s.value_bytes = index_bytes();
     s.keys_out = !unpacked.empty() || varying->words() > 1;
   }

@@ -206,7 +206,7 @@ struct RecordPlan::Implementation {
     key.pack(queue, o.columns_in, table, words, values);
     Operands sort{.keys_in = words,
                   .keys_out = steps.sorts[0].keys_out ? words : Memory{},
-                  .values_in = key.has_tails() ? values : Memory{},
+                  .values_in = key.may_have_tails() ? values : Memory{},
                   .values_out = values,
                   .scratch = inner};
     if (steps.value >= 0) sort.values_in = sort.values_out = copied_value(queue, o, steps.sorts[0]);

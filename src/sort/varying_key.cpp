@@ -49,7 +49,7 @@ bool VaryingKey::has_all_bits_of(unsigned column) const {
   return std::ranges::count(known, false) == 0;
 }
 
-bool VaryingKey::has_tails() const {
+bool VaryingKey::may_have_tails() const {
   if (words() < 2 || problem_.position_bytes != 0 || position_bytes_ != 4) return false;
   for (unsigned c = 0; c < problem_.columns.size(); ++c)
     if (problem_.columns[c].moved != Moved::no && !has_all_bits_of(c)) return false;
@@ -94,7 +94,7 @@ std::string VaryingKey::full_word_text() const {
 std::string VaryingKey::may_tie_text() const {
   std::string text = "0u";
   for (const auto& p : parts_)
-    if (has_tails() && problem_.columns[p.column].moved != Moved::no && p.number.infinity != 0)
+    if (may_have_tails() && problem_.columns[p.column].moved != Moved::no && p.number.infinity != 0)
       text += fmt::format(" | number_may_tie({}, {}, {}UL, {}, {})",
                           number_text(p, columns_, problem_.columns), p.number.bits(),
                           p.number.infinity, static_cast<int>(p.field->nan),
@@ -153,7 +153,7 @@ void VaryingKey::build(Device& device, const Capabilities& c) {
       .set("LOAD_PARTS", load_text())
       .set("FULL_BITS", bits_)
       .set("FULL_WORD", full_word_text())
-      .set("TAILS", int{has_tails()})
+      .set("TAILS", int{may_have_tails()})
       .set("MAY_TIE", may_tie_text())
       .set("STORE_COLUMNS", store_text());
   module_ = kernels::build(device, c, {kernels::embedded::fields_cl, kernels::embedded::varying_cl},
@@ -185,7 +185,7 @@ void VaryingKey::pack(Queue& queue, std::span<const Memory> columns, Memory tabl
   const Arg lay_out_args[] = {{"c0", c[0]}, {"c1", c[1]}, {"c2", c[2]}, {"c3", c[3]},  {"c4", c[4]},
                               {"c5", c[5]}, {"c6", c[6]}, {"c7", c[7]}, {"key", table}};
   queue.launch({*lay_out_, 1, work_group_, lay_out_args, "bits"});
-  launch_pack(queue, columns, table, 0, words, {}, {}, has_tails() ? values : Memory{});
+  launch_pack(queue, columns, table, 0, words, {}, {}, may_have_tails() ? values : Memory{});
 }
 
 void VaryingKey::pack_word(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,

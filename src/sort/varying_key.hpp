@@ -29,11 +29,11 @@ class VaryingKey {
   // no two bit patterns of the column tie.
   [[nodiscard]] bool is_in_first_word(unsigned column) const;
 
-  // True if a record's value is its tail, the up to 32 bits of its key behind the first word, if
-  // the device finds that these suffice: then nothing is gathered. Otherwise it is its position.
-  // Needs a key of several words that has all bits of all moved columns, and u32 positions that the
-  // caller does not want.
-  [[nodiscard]] bool has_tails() const;
+  // True if values may be tails: the last 32 of the bits that differ. The device decides. If the
+  // first words and tails determine all elements, each value is the record's tail, and nothing is
+  // gathered. Otherwise it is the record's position. Needs a key of several words that has all bits
+  // of all moved columns, and u32 positions that the caller does not want.
+  [[nodiscard]] bool may_have_tails() const;
 
   // Bytes of a `table`, which describes the words of a list: varying_t of varying.cl.
   [[nodiscard]] std::uint64_t table_bytes() const;
@@ -41,8 +41,8 @@ class VaryingKey {
   [[nodiscard]] Memory word_has_bits(Memory table, unsigned w) const;
 
   void build(Device& device, const Capabilities& capabilities);
-  // Fills `table`, and stores the records' first words and, with has_tails(), their values: tails
-  // or positions. The functions below read the table.
+  // Fills `table`, and stores the records' first words and, with may_have_tails(), their values:
+  // tails or positions. The functions below read the table.
   void pack(Queue& queue, std::span<const Memory> columns, Memory table, Memory words,
             Memory values) const;
   // Stores word `w` of the records with the first *count values; `count` is a u64 on the device.

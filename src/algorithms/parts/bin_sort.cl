@@ -98,6 +98,7 @@ INLINE void sort_by_passes(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows) {
     differ = bit + 8 < SORT_BITS ? differ >> (bit + 8) << (bit + 8) : 0;
   }
 }
+
 // Returns the number of `item`'s bin. `item` is item i of the work-item.
 INLINE u32 number_of_bin(sort_t item, u32 i, u32 shift, bins_by_place_t by_place) {
   u32 window = WINDOW(item);
@@ -108,6 +109,7 @@ INLINE u32 number_of_bin(sort_t item, u32 i, u32 shift, bins_by_place_t by_place
 #endif
   return window & (BINS - 1);
 }
+
 // Returns the index of the 16-bit count of a bin.
 INLINE u32 index_of_bin(u32 number) {
   return 2 * BIN_AT(number & (BINS / 2 - 1)) + (number >> (LOG_BINS - 1));
@@ -227,16 +229,12 @@ INLINE void sort_scattered(LOCAL bin_sort_t* mine, sub_group_t sg, sort_t* item,
   }
 }
 
-#if REFINES
-// Refines the bins of mine->items, which are in the order of the input, until none is crowded, and
-// sorts by them. Each bin is divided into as many new bins as it has items, which divide the range
-// from its smallest item to its largest one evenly. So a cluster within a bin spreads: records with
-// the same value of a key's leading field, for example. Returns 0 if a bin is still crowded after a
-// few rounds, or if keys repeat: positions then need further rounds, and passes are faster. The
-// items are then as before. An item's bits from `key_bit` on are its key's.
+#if REFINES && (PACKED_RANKS || COMPOSITE)
 #define REFINEMENTS 3u
+// Behind the first place of a bin: the largest gap between that place's item and a larger one, and
+// then between it and a smaller one. The bits of these floats order as the floats do.
 #define FARTHEST(start) ((LOCAL u32*)&mine->items[(start) + 1])
-INLINE float distance(sort_t a, sort_t b) { return (float)(a > b ? a - b : b - a); }
+INLINE float gap_between(sort_t a, sort_t b) { return (float)(a > b ? a - b : b - a); }
 // place[i] is the number of the bin of item i and, in the upper 16 bits, the item's rank in the
 // bin.
 #define NUMBER_OF(i) (place[i] & 0xffff)
@@ -245,7 +243,8 @@ INLINE float distance(sort_t a, sort_t b) { return (float)(a > b ? a - b : b - a
 #define SIZE_OF(i) \
   ((NUMBER_OF(i) + 1 < BINS ? (u32)starts[index_of_bin(NUMBER_OF(i) + 1)] : count) - START_OF(i))
 
-// Returns 1 if in more than one of eight crowded bins two of the items, any two, have equal keys.
+// Compares two items of each crowded bin. Returns 1 if their keys are equal in more than an eighth
+// of these bins.
 INLINE u32 keys_repeat(LOCAL bin_sort_t* mine, const sort_t* item, const u32* place, u32 rows,
                        u32 key_bit) {
   LOCAL const u16* starts = (LOCAL const u16*)mine->bins;
@@ -267,6 +266,12 @@ INLINE u32 keys_repeat(LOCAL bin_sort_t* mine, const sort_t* item, const u32* pl
   return repeat;
 }
 
+// Refines the bins of mine->items, which are in the order of the input, until none is crowded, and
+// sorts by them. Each bin is divided into as many new bins as it has items. These divide the range
+// from its smallest item to its largest one evenly. So a cluster within a bin spreads: records with
+// the same value of a key's leading field, for example. An item's bits from `key_bit` on are its
+// key's. Returns 0 if a bin is still crowded after a few rounds, or if keys repeat: positions then
+// need further rounds, and passes are faster. The items are then as before.
 OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows, u32 shift,
                                  u32 key_bit, bins_by_place_t by_place) {
   KNOWN_LOCAL(mine);
@@ -289,9 +294,9 @@ OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 row
     if (!mine->crowded || round == REFINEMENTS) break;
     if (COMPOSITE && round == 0 && keys_repeat(mine, item, place, rows, key_bit)) break;
 
-    // Compare the items of each bin with one of them, `any`, in the bin's first place. The places
-    // behind it get the largest distances above it and below it: as floats, whose bits order as
-    // they do. Bins of two items have no space for that, and stay as they are.
+    // Compare the items of each bin with one of them, `any`, which the bin's first place gets. With
+    // 32-bit items, its gaps take two places. So bins of two items stay as they are.
+    // The scale has 32 bits: at least 6 items make a bin crowded, and there are at most 2^14 bins.
     const u32 count = mine->count, scale = (u32)(((u64)BINS << 20) / count);
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
@@ -304,11 +309,11 @@ OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 row
         const u32 start = START_OF(i);
         const sort_t any = mine->items[start];
         if (item[i] != any)
-          local_max(FARTHEST(start) + (item[i] < any ? 1 : 0), as_uint(distance(item[i], any)));
+          local_max(FARTHEST(start) + (item[i] < any ? 1 : 0), as_uint(gap_between(item[i], any)));
       }
     barrier_local();
-    // The new number is the item's estimated place, scaled to the number of bins. No step of the
-    // estimate turns the order of two items round, although floats are rounded.
+    // The new number is the item's estimated place, scaled to the number of bins. Each step of the
+    // estimate keeps the order of two items, because rounding is monotone.
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
       if (i < rows) {
@@ -317,7 +322,7 @@ OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 row
         if (size > 2) {
           const sort_t any = mine->items[start];
           const float above = as_float(FARTHEST(start)[0]), below = as_float(FARTHEST(start)[1]);
-          const float far = distance(item[i], any),
+          const float far = gap_between(item[i], any),
                       from = item[i] < any ? below - far : below + far;
           if (above + below == 0)  // all items are equal
             at += RANK_OF(i) << 12;

@@ -131,8 +131,9 @@ class GpuSorter final : public SegmentedSorter {
   }
 
   std::string parameters() const override {
-    return fmt::format("variant=gpu,blocks={},groups={}", blocks_.size() - lists_.spread,
-                       shape_.groups);
+    const std::uint64_t given = classify_.most_groups;
+    return fmt::format("variant=gpu,blocks={},groups={}{}", blocks_.size() - lists_.spread,
+                       shape_.groups, given != 0 ? fmt::format(",classify_groups={}", given) : "");
   }
 
   void build(Device& device, const Capabilities& capabilities) override {
@@ -475,8 +476,10 @@ class Segmented final : public Algorithm {
              1,
              most_blocks,
              {}},
-            {"groups",
-             "work-groups that process long segments and, if given, that classify segments",
+            {"groups", "work-groups that process long segments", 1, 1 << 20, {}},
+            {"classify_groups",
+             "work-groups that put segments on lists, until all others are empty; by default, one "
+             "for each 64 to 256 segments (variant gpu)",
              1,
              1 << 20,
              {}},
@@ -521,7 +524,7 @@ class Segmented final : public Algorithm {
   static std::string_view default_variant(const Problem& problem, const Capabilities& device,
                                           const Parameters& given) {
     if (device.kind == DeviceKind::cpu) return "cpu";
-    const bool of_gpu = given.has("blocks") || given.has("groups");
+    const bool of_gpu = given.has("blocks") || given.has("groups") || given.has("classify_groups");
     if (device.compiles && !of_gpu && !given.has("piece") && !is_small_batch(problem, device) &&
         rows_shape(problem, device))
       return "rows";

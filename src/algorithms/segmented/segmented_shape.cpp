@@ -304,7 +304,7 @@ GpuShape make_gpu_shape(const Problem& problem, const Capabilities& device,
   // Most of a float's leading bits are the exponent's, which has few values.
   shape.lists.long_digit_bits = info(problem.key).is_float ? digit_bits + 2 : digit_bits;
   shape.classify = classify(problem, device);
-  shape.classify.most_groups = given.number("groups", 0);
+  shape.classify.most_groups = given.number("classify_groups", 0);
   choose_blocks(problem, device, given, largest, shape);
   choose_tiles(problem, device, given, largest, shape);
   shape.lists.merged = std::min(merged_from * shape.lists.block_least, shape.lists.longest());
