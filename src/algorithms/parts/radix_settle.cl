@@ -120,10 +120,12 @@ INLINE void compare_samples(LOCAL onesweep_memory_t* mine, GLOBAL const ukey_t* 
   barrier_local();
 }
 
+#define MANY_GAPS 64u
+
 // Returns how many of a key's lowest bits need not be sorted. Two risks limit it. Keys that no
 // sample shows lie between the samples: few of them may share their sorted bits with a neighbour.
 // And a frequent key must not share them with any other key, because its group would be too large.
-// *work must be 0. Contains barriers.
+// work[0] and work[1] must be 0. Contains barriers.
 INLINE u32 bits_to_leave_out(LOCAL onesweep_memory_t* mine, GLOBAL samples_t* tell, LOCAL u32* work,
                              u32 n) {
   const u32 bit = min(local_id(), 63u);
@@ -135,10 +137,20 @@ INLINE u32 bits_to_leave_out(LOCAL onesweep_memory_t* mine, GLOBAL samples_t* te
   const u32 gaps = (u32)wg_scan_add(mine->scratch, 64, of_bit, &all) + of_bit;
   // log2 of the average gap, if samples were as dense everywhere as where they are densest. If g of
   // d gaps are less than 2^(bit + 1), it is estimated as (d / g) * 2^bit.
-  int gap = KEY_BITS;
-  if (gaps >= 4 || gaps + 1 >= different)
-    gap = min(gap, (int)(bit + highest_bit32(max(different / max(gaps, 1u), 1u))));
+  const u32 estimate = min(bit + highest_bit32(max(different / max(gaps, 1u), 1u)), (u32)KEY_BITS);
+  wg_max(&work[0], KEY_BITS - (gaps >= 4 || gaps + 1 >= different ? estimate : KEY_BITS));
+  wg_max(&work[1], KEY_BITS - (gaps >= MANY_GAPS ? estimate : KEY_BITS));
+  barrier_local();
+  const int gap = KEY_BITS - (int)work[0], of_many = KEY_BITS - (int)work[1];
+  barrier_local();
+  if (local_id() == 0) work[0] = 0;
+  barrier_local();
   int bits = gap - (int)bits_needed(unseen / different) - 5;  // one in 32 has such a neighbour
+  // If four gaps are far narrower than 64 are, for their number, keys become denser still where the
+  // samples do not show it, as in ANDs of random words. Each factor of 16 in density is assumed to
+  // change as much again, down to groups of some 128 keys.
+  if (all >= MANY_GAPS && of_many - gap > 4)
+    bits -= (of_many - gap) * max((int)highest_bit32(n) - 15, 0) / 4;
   if (repeated != 0) {  // with a chance of 7 in 8, no unseen key is in a frequent key's group
     const int alone = gap + (int)highest_bit32(different) - (int)bits_needed(repeated) -
                       (int)bits_needed(unseen) - 3;

@@ -3,10 +3,9 @@
 // work-group whose segments are all short sorts them at once instead. segmented_lists.cl,
 // segmented_ranks.cl, segmented_items.cl and segmented_neighbours.cl come before this file.
 
-PARAMETER(RESIDENT)      // work-groups that share a compute unit
-PARAMETER(MAY_BE_EMPTY)  // 1: most segments may be empty, and the last ones are
-PARAMETER(MANY_CHUNKS)   // 1: a work-group takes several chunks, until all others are empty. If
-                         // segments are empty, this is faster than a work-group for each chunk
+PARAMETER(RESIDENT)     // work-groups that share a compute unit
+PARAMETER(MANY_CHUNKS)  // 1: a work-group takes several chunks, until all others are empty. If
+                        // segments are empty, this is faster than a work-group for each chunk
 
 // Puts the segments of a chunk on the lists, or sorts them; see the kernel. A chunk is WG segments.
 INLINE void classify_chunk(u64 chunk, LOCAL segmented_classify_memory_t* mine, sub_group_t sg,
@@ -71,11 +70,6 @@ void segmented_classify(GLOBAL const offset_t* offsets, u64 length, u64 segments
                    keys_out, values_in, values_out, copy_singles, begin_bit, rank_mask);
   }
 #else
-#if MAY_BE_EMPTY && SG_NATIVE && OFFSET_BITS != 0
-  if (OFFSET(offsets, length, min((u64)group_id() * WG, segments)) ==
-      OFFSET(offsets, length, segments))
-    return;
-#endif
   classify_chunk(group_id(), mine, sg, offsets, length, segments, n, pieces, lists, open, keys_in,
                  keys_out, values_in, values_out, copy_singles, begin_bit, rank_mask);
 #endif

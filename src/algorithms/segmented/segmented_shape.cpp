@@ -214,11 +214,9 @@ void set(kernels::Defines& defines, const Items& items) {
 kernels::Defines Classify::defines(const Problem& p, const Lists& lists) const {
   // The keys and items of a lane's records must fit its registers.
   const unsigned work_items = info(p.key).bits() > 32 ? 384u : shorts.longest == 16 ? 1024u : 640u;
-  const bool may_be_empty = p.count < 3 * p.segments;
   auto defines = lists.defines(p);
   defines.set("WG", work_group)
       .set("OFFSET_BITS", 8 * p.offset_bytes)
-      .set("MAY_BE_EMPTY", int{may_be_empty})
       .set("MANY_CHUNKS", int{most_groups != 0})
       .resident(std::max(1u, work_items / work_group), work_group)
       .set("SHORT", shorts.longest)
