@@ -51,8 +51,7 @@ void ties_count(GLOBAL const u64* words, GLOBAL const u8* heads, GLOBAL const u6
 // records. `counts` is the exclusive scan of all that ties_count stored, as one list. Segment s
 // begins at offsets[s]; all offsets behind the segments', and *tied, are the number of ties.
 //   values, places  of the previous round's records; `places` is null in the first round. Values
-//   are
-//                  positions or tails (varying.cl)
+//                   are positions or tails (varying.cl)
 //   new_heads      null if the key has two words, and so one round
 //   segments       the most segments: offsets has one element more
 KERNEL(WG)

@@ -4,8 +4,8 @@
 // are the first word, the next 64 bits the second, and so on. If fewer bits are left for the last
 // word, it repeats bits of the word before, in which its records tie.
 //   If the long number determines the records, and has at most 96 bits, no positions are needed:
-// each record's value is its *tail*, the lowest 32 bits of the number. Those that the first word
-// has, too, do no harm. fields.cl comes before this file.
+// each record's value is its *tail*, the lowest 32 bits of the number. It may repeat bits of the
+// first word. fields.cl comes before this file.
 //
 PARAMETER(WG)
 PARAMETER(MOVES)       // 6: moves that bring any bits of 64 together

@@ -26,7 +26,7 @@ Problem problem_of_groups(std::uint64_t count, unsigned position_bytes, unsigned
 }
 
 // The variant of `segmented` that takes segments of any length, and none behind some record. Most
-// segments are usually empty. On a GPU, given work-groups skip them faster than one for each chunk.
+// segments are usually empty. On a GPU, a few work-groups skip them faster than one for each chunk.
 Method method_of_groups(const Capabilities& device) {
   if (device.kind != DeviceKind::gpu) return {"segmented", "variant=cpu"};
   return {"segmented", fmt::format("variant=gpu,classify_groups={}", 8 * device.compute_units)};

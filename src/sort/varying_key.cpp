@@ -89,8 +89,8 @@ std::string VaryingKey::full_word_text() const {
   return text;
 }
 
-// Returns the expression that is 1 if a number of record `at`, which is to be computed from its
-// order bits, may not be the only one with these.
+// Returns an expression: 1 if another number may have the same order bits as a number of record
+// `at` that is to be computed from them.
 std::string VaryingKey::may_tie_text() const {
   std::string text = "0u";
   for (const auto& p : parts_)

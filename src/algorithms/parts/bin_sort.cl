@@ -9,8 +9,8 @@ PARAMETER(POSITION_BITS)  // bits of that position
 PARAMETER(WINDOW_HIGH)    // 1: the bits that choose a bin lie in an item's upper word
 PARAMETER(BY_PLACE)  // 1: keys have fewer compared bits than a bin's number; positions supply the
                      // others (see bins_by_place_t)
-PARAMETER(REFINES)   // 1: crowded bins are refined. Items that hold many bits in which they differ
-                     // need many radix passes; otherwise these are faster
+PARAMETER(REFINES)   // 1: crowded bins are refined. This is faster if items differ in many bits,
+                     // which need many radix passes
 
 // With COMPOSITE, ties keep their order because the position is the lower part of an item.
 // POSITION returns the position, which identifies the record.

@@ -478,8 +478,9 @@ class Segmented final : public Algorithm {
              {}},
             {"groups", "work-groups that process long segments", 1, 1 << 20, {}},
             {"classify_groups",
-             "work-groups that put segments on lists, until all others are empty; by default, one "
-             "for each 64 to 256 segments (variant gpu)",
+             "work-groups that put segments on lists; each takes several chunks of segments, up to "
+             "the "
+             "last segment that is not empty (variant gpu; default: one for each chunk)",
              1,
              1 << 20,
              {}},
