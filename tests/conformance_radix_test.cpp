@@ -60,6 +60,14 @@ TEST(SampledKeys, TellTheWay) {
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }
 
+// The problem of case `turn` of a test: orders and sizes of values take turns.
+Problem nth_problem(std::size_t turn, KeyType key, std::uint64_t count, Payload payload) {
+  Problem p{.key = key, .count = count, .payload = payload};
+  p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+  if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
+  return p;
+}
+
 // If the leading bits of keys crowd few buckets, msd builds a map from samples of the keys. A
 // parameter makes it do so for these short lists. Some are smooth. Some have outliers, equal keys
 // that fill a bucket, and a cluster that overfills other buckets, which msd then sorts separately.
@@ -79,9 +87,7 @@ TEST(SampledKeys, AreMapped) {
           cases.emplace_back();
           continue;
         }
-        Problem p{.key = key, .count = count, .payload = payload};
-        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
-        if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+        const Problem p = nth_problem(turn, key, count, payload);
         cases.push_back({p, turn % 4 < 2, d, small ? 2 * turn : turn});
       }
   std::erase_if(cases, [](const Case& c) { return c.problem.count == 0; });
@@ -97,9 +103,7 @@ TEST(SampledKeys, CrowdBins) {
   for (const auto payload : {Payload::none, Payload::values, Payload::positions})
     for (const auto key : {KeyType::u64, KeyType::i64}) {
       const auto turn = cases.size();
-      Problem p{.key = key, .count = count, .payload = payload};
-      p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
-      if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+      const Problem p = nth_problem(turn, key, count, payload);
       cases.push_back({p, turn % 4 < 2, Distribution::fields, turn});
     }
   if (small) cases = {cases[0], cases[2]};
@@ -118,9 +122,7 @@ TEST(SampledKeys, AreEqualized) {
     for (const auto payload : {Payload::none, Payload::values, Payload::positions})
       for (const auto key : {KeyType::u32, KeyType::i32}) {
         const auto turn = cases.size();
-        Problem p{.key = key, .count = count, .payload = payload};
-        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
-        if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
+        Problem p = nth_problem(turn, key, count, payload);
         if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
@@ -138,9 +140,7 @@ TEST(SampledKeys, AreStretched) {
       for (const auto key : {KeyType::u32, KeyType::i32, KeyType::u64, KeyType::i64})
         for (std::uint64_t i = 0; i < (small ? 1 : 5); ++i) {
           const auto turn = cases.size();
-          Problem p{.key = key, .count = count, .payload = payload};
-          p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
-          if (payload == Payload::values) p.value_bytes = turn % 2 == 0 ? 4 : 8;
+          const Problem p = nth_problem(turn, key, count, payload);
           cases.push_back({p, turn % 4 < 2, Distribution::range, turn});
         }
     if (small) cases = {cases[bits == 9 ? 2 : 0]};  // u64, u32
@@ -173,8 +173,7 @@ TEST(FrequentKeys, AreCounted) {
                          Distribution::clusters, Distribution::constant})
       for (const std::uint64_t count : {small ? 2'003 : 1'300'007, small ? 1'501 : 70'001}) {
         const auto turn = cases.size();
-        Problem p{.key = key, .count = count};
-        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        Problem p = nth_problem(turn, key, count, Payload::none);
         if (turn % 5 == 4) p.nan = NanOrder::bits, p.zeros = ZeroOrder::distinct;
         cases.push_back({p, turn % 4 < 2, d, turn});
       }
@@ -285,11 +284,9 @@ TEST(ShortLists, OfMsd) {
         if (info(key).bytes == 8 && payload != Payload::none) continue;
         const auto turn = cases.size();
         const std::uint64_t count = 131'073 << turn % 5;
-        Problem p{.key = key, .count = count, .payload = payload};
-        p.order = turn % 3 == 0 ? Order::descending : Order::ascending;
+        Problem p = nth_problem(turn, key, count, payload);
         p.nan = turn % 5 < 2 ? NanOrder::bits : turn % 5 < 4 ? NanOrder::last : NanOrder::first;
         p.zeros = turn % 2 == 0 ? ZeroOrder::distinct : ZeroOrder::tied;
-        if (payload == Payload::values) p.value_bytes = turn % 4 < 2 ? 4 : 8;
         if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }

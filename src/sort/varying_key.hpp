@@ -62,6 +62,7 @@ class VaryingKey {
   [[nodiscard]] std::string load_text() const;
   [[nodiscard]] std::string full_word_text() const;
   [[nodiscard]] std::string may_tie_text() const;
+  // Launches records_pack_varying (varying.cl); its arguments have these names.
   void launch_pack(Queue& queue, std::span<const Memory> columns, Memory table, unsigned w,
                    Memory words, Memory values, Memory count, Memory new_values) const;
   [[nodiscard]] std::string store_text() const;

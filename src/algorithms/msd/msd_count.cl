@@ -386,9 +386,9 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). The bit
-//                 FREQUENT: as 1, and the samples show frequent keys. The bit FEW_DIGITS: as 1, and
-//                 the samples show that most digits have few values
+//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). Two bits
+//                 say the same and more. FREQUENT: the samples show frequent keys. FEW_DIGITS: the
+//                 samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
 //   crowd ... equalized_crowd  thresholds for the samples (limits_t)
 //   may_be_frequent  FREQUENT: 0: *skewed does not get the bit FREQUENT

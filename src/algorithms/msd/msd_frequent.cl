@@ -68,7 +68,7 @@ typedef struct {
 // ---- The table ----
 
 // While the table is being made, each of its words holds the tag of a sample. A tag has three
-// parts. Its highest bit is 1 if probably several samples have the key. The lowest bits are the
+// parts. Its highest bit is 1 if several samples seem to have the key. Its lowest bits are the
 // sample's number. The bits between them are a part of the key's third hash.
 #define SEVERAL 0x80000000u
 #define THIRD_HASH(key) hash_of(key, 0xff51afd7ed558ccdul)

@@ -65,8 +65,8 @@ typedef struct {
 #define BIN_AT(w) (w)
 #endif
 
-// Returns the bits in which mine->items differ: only these need a radix pass. The bits of the
-// position need none, because the passes are stable.
+// Returns the bits in which mine->items differ: only these need a radix pass. It leaves out the
+// bits of the position, because the passes are stable.
 INLINE sort_t differing_bits(LOCAL bin_sort_t* mine, u32 rows) {
   const u32 t = local_id();
   if (t < 2) mine->differ[t] = 0;
@@ -270,8 +270,8 @@ INLINE u32 keys_repeat(LOCAL bin_sort_t* mine, const sort_t* item, const u32* pl
 // sorts by them. Each bin is divided into as many new bins as it has items. These divide the range
 // from its smallest item to its largest one evenly. So a cluster within a bin spreads: records with
 // the same value of a key's leading field, for example. An item's bits from `key_bit` on are its
-// key's. Returns 0 if a bin is still crowded after a few rounds, or if keys repeat: positions then
-// need further rounds, and passes are faster. The items are then as before.
+// key's. Returns 0, and leaves the items as they were, if a bin is still crowded after a few rounds
+// or if keys repeat. Repeated keys would need further rounds, by position, and passes are faster.
 OUTLINE u32 sort_by_refined_bins(LOCAL bin_sort_t* mine, sub_group_t sg, u32 rows, u32 shift,
                                  u32 key_bit, bins_by_place_t by_place) {
   KNOWN_LOCAL(mine);

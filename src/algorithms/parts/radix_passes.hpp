@@ -128,8 +128,8 @@ class RadixPasses {
   // Sorts all records between the caller's buffers, with RadixPassOptions::between. Passes write in
   // turn to the outputs of `first` and of `second`. The last one writes to those of `second` if the
   // number of digits is even, but no keys if Problem::keys_out is false. `rest_state`: two words on
-  // the device. If the second word is 0, passes that would write values to the output of `first`
-  // write them to that of `second`, and the other way round.
+  // the device. If the second word is 0, the two passes' outputs change places for values: what
+  // would be written to the output of `first` is written to that of `second`, and the reverse.
   void sort_between(Queue& queue, const Operands& operands, const PingPong::Pass& first,
                     const PingPong::Pass& second, Gate gate, Memory rest_state) const;
   // True if the list is so short that sort_or_partition() may take the place of sort().

@@ -147,8 +147,9 @@ INLINE u32 bits_to_leave_out(LOCAL onesweep_memory_t* mine, GLOBAL samples_t* te
   barrier_local();
   int bits = gap - (int)bits_needed(unseen / different) - 5;  // one in 32 has such a neighbour
   // If the 4 narrowest gaps show a much higher density than the 64 narrowest, keys become denser
-  // still where the samples do not show it, as in ANDs of random words. Each further factor of 16
-  // in the number of gaps is assumed to change as much, down to groups of some 128 keys.
+  // still where the samples do not show it, as in ANDs of random words. From 64 gaps to 4 is a
+  // factor of 16. Each further such factor is assumed to raise the density as much again, until a
+  // group has some 128 keys.
   if (all >= MANY_GAPS && of_many - gap > 4)
     bits -= (of_many - gap) * max((int)highest_bit32(n) - 15, 0) / 4;
   if (repeated != 0) {  // with a chance of 7 in 8, no unseen key is in a frequent key's group

@@ -326,8 +326,8 @@ INLINE neighbour_t assign_lanes(LOCAL round_t* mine, sub_group_t sg, u32 in, u32
 
 #define FEW 8u
 
-// Sorts this lane's segment of up to `most` records; `most` is a constant of at most FEW. It makes
-// exchanges of neighbours in alternating directions, which keep ties in order.
+// Sorts this lane's segment of up to `most` records, by exchanges of neighbours in alternating
+// directions. These keep ties in order. `most` is a constant, at most FEW.
 INLINE void sort_few(u32 most, u64 begin, u32 count, GLOBAL const ukey_t* keys_in,
                      GLOBAL ukey_t* keys_out, GLOBAL const value_t* values_in,
                      GLOBAL value_t* values_out, u32 begin_bit, u64 rank_mask) {
