@@ -42,6 +42,8 @@ std::string_view name(Distribution distribution) {
       return "leads";
     case Distribution::classes:
       return "classes of equal keys";
+    case Distribution::ties:
+      return "floats, and keys that tie";
     case Distribution::clusters:
       return "clusters";
     case Distribution::peaks:
@@ -209,6 +211,20 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         const std::uint64_t payload = 1 + random.below((infinity & (~infinity + 1)) - 1);
         key = (is_nan ? infinity | payload : 0) | (random.below(2) == 0 ? sign : 0);
       }
+      break;
+    }
+    case Distribution::ties: {
+      const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1),
+                          of_thousand = std::array{1, 100, 500}[seed % 3], kind = seed / 3 % 3;
+      if (infinity == 0) return make_keys(Distribution::random, problem, seed);
+      const std::uint64_t exponent = infinity & (~infinity + 1);  // the unit of exponents
+      fill([&] {
+        const std::uint64_t fraction = random.below(exponent), negative = random.next() & sign;
+        if (random.below(1000) >= of_thousand)
+          return negative | (infinity / 2 & infinity) - random.below(4) * exponent | fraction;
+        const bool is_nan = kind == 0 || (kind == 1 && random.below(2) == 0);
+        return negative | (is_nan ? infinity | fraction | 1 : 0);
+      });
       break;
     }
     case Distribution::clusters: {

@@ -131,6 +131,25 @@ INLINE u32 key_ties(ukey_t key) {
 }
 #endif
 
+// Two classes of keys tie although their bits differ: NaNs, except with NanOrder::bits, and zeros,
+// with ZeroOrder::tied.
+#if KEY_FLOAT
+#define KEY_MAGNITUDE(key) ((key) & (ukey_t)~KEY_SIGN)
+INLINE u32 is_nan(ukey_t key) {
+  return KEY_NAN != NAN_BITS && KEY_MAGNITUDE(key) > (ukey_t)KEY_INFINITY;
+}
+// Returns 1 if the key is a member of a class.
+INLINE u32 has_class(ukey_t key) {
+#if KEY_ZEROS == ZEROS_TIED && KEY_NAN != NAN_BITS
+  return (ukey_t)(KEY_MAGNITUDE(key) - 1) >= (ukey_t)KEY_INFINITY;
+#elif KEY_ZEROS == ZEROS_TIED
+  return KEY_MAGNITUDE(key) == 0;
+#else
+  return is_nan(key);
+#endif
+}
+#endif
+
 // The same as last_key(), as a constant.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST
 #define KEY_LAST ((ukey_t) ~(ukey_t)0)
@@ -162,6 +181,25 @@ INLINE u32 spread_index(ukey_t order) { return (u32)(order >> SPREAD_LOW); }
 INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   const ukey_t low = order & (((ukey_t)1 << SPREAD_LOW) - 1);
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
+}
+#if CLASS_DIGITS
+// With values or positions, the members of each class have spread orders with a leading digit (of 8
+// bits) that no other key has. A digit has the spread orders of CLASS_LEADS leads. The leads of the
+// members have one of the first two leads of the digit in `spread`, if the list has no other keys
+// with these leads. `spread` has two more words: the first leads of the zeros' and of the NaNs'
+// digit, or NO_CLASS.
+#define CLASS_LEADS (1u << (SPREAD_BITS - 8))
+#define NO_CLASS (~0u)
+INLINE u32 class_lead(u32 first, u32 lead) { return first | (lead & 1); }
+// Returns 1 if only the members of a class have this leading digit.
+INLINE u32 is_class_digit(GLOBAL const u32* spread, u32 digit) {
+  GLOBAL const u32* first = spread + (1u << SPREAD_BITS);
+  return first[0] == digit * CLASS_LEADS || first[1] == digit * CLASS_LEADS;
+}
+#endif
+INLINE ukey_t spread_key(ukey_t key, GLOBAL const u32* spread) {
+  const ukey_t order = untied_order(key);
+  return spread_order(order, spread[spread_index(order)]);
 }
 INLINE u32 gather_entry(u32 leading_bits, u32 first, u32 log2_times) {
   return leading_bits << 16 | first << 4 | log2_times;

@@ -33,6 +33,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
           .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
           .equalizer = shape.equalized_keys.items == 0 ? shape.equalizer : Equalizer{},
           .spread_bits = shape.spread_bits,
+          .class_digits = shape.class_digits,
           .stretches = shape.stretch.possible,
           .tries_leading = shape.passes_partition,
           .skewed = true,
@@ -61,10 +62,8 @@ class MsdSorter final : public Sorter {
           scratch_.add(shape_.tiles.count * (counts_floats() ? 4 : 2) * info(problem.key).bytes);
       cell_tables_ = scratch_.add(shape_.cell_table_bytes());
     }
-    const std::uint64_t table =
-        shape_.spread_bits != 0 ? std::uint64_t{4} << shape_.spread_bits : 0;
-    spread_ = scratch_.add(table);
-    gather_ = scratch_.add(table);
+    spread_ = scratch_.add(shape_.spread_bytes());
+    gather_ = scratch_.add(shape_.spread_bytes());
     if (shape_.map.cells != 0) {
       const std::uint64_t buckets = shape_.map.buckets();
       map_ = scratch_.add(shape_.map.global_bytes(info(problem.key).bytes));
@@ -283,10 +282,10 @@ class MsdSorter final : public Sorter {
                                    : Memory{};
   }
 
-  // Returns the memory `aside` (msd_set_aside.cl), or empty memory if no keys are set aside.
+  // Returns the memory `aside` (msd_set_aside.cl), or empty memory if keys have no classes.
   [[nodiscard]] Memory aside(const Operands& o) const {
     const Cleared at(problem_, shape_);
-    return shape_.aside_tile != 0 ? passes_.extension(o).slice(at.aside, at.aside_bytes) : Memory{};
+    return at.aside_bytes != 0 ? passes_.extension(o).slice(at.aside, at.aside_bytes) : Memory{};
   }
 
   // Clears the memory that later launches need zeroed, and copies samples of the keys into one
@@ -442,7 +441,8 @@ class MsdSorter final : public Sorter {
   void sort_buckets(Queue& queue, const Operands& o) const {
     if (shape_.tiles.cells != 0) return sort_buckets_or_by_cells(queue, o);
     const bool two_digits = shape_.second_digit_bits(problem_) != 0;
-    const auto partitioned = passes_.buffers().pass(two_digits ? 1 : 0, o);
+    const auto first = passes_.buffers().pass(0, o);
+    const auto partitioned = two_digits ? passes_.buffers().pass(1, o) : first;
     const auto args = local_args(o, partitioned,
                                  {{"back", gather_table(o)},
                                   {"begin_bit", std::uint32_t{problem_.begin_bit}},
@@ -451,7 +451,8 @@ class MsdSorter final : public Sorter {
                                   {"n", problem_.count},
                                   {"stretched_by", stretch(o)},
                                   {"aside", aside(o)},
-                                  {"aside_keys", passes_.buffers().pass(0, o).keys_out},
+                                  {"aside_keys", first.keys_out},
+                                  {"aside_values", first.values_out},
                                   {"has_gap", std::uint32_t{two_digits}}});
     queue.launch({*sort_local_, shape_.buckets(), shape_.local.work_group, args, "local"});
     if (shape_.map.cells != 0) sort_mapped_buckets(queue, o);

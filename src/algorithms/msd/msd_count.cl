@@ -14,6 +14,7 @@ PARAMETER(ITEMS)     // keys that a work-item loads at a time
 PARAMETER(START_WG)  // work-items of a work-group of msd_start
 PARAMETER(LISTS)     // 1: mapped buckets that are too large are listed; used if MAP_CELLS is not 0
 PARAMETER(SETS_ASIDE)      // not 0: keys are set aside (msd_set_aside.cl)
+PARAMETER(CLASS_DIGITS)    // 1: classes have digits of their own (msd_set_aside.cl)
 PARAMETER(VERDICT_MAPPED)  // the value of *skewed if keys are mapped; see msd_count
 PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 
@@ -104,9 +105,53 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 }
 #endif
 
+#if CLASS_DIGITS
+// The buckets of the zeros and of the NaNs.
+#define ZEROS_BUCKET (mine->gap - 1)
+#define NANS_BUCKET (KEY_NAN == NAN_FIRST ? 0u : BUCKETS - 1)
+#define MAY_BE_LARGE(bucket)                                     \
+  ((KEY_ZEROS == ZEROS_TIED && (bucket) == ZEROS_BUCKET) || \
+   (KEY_NAN != NAN_BITS && (bucket) == NANS_BUCKET))
+// Gives the lead the entry of a class, whose digit begins with lead `first`.
+INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
+  spread[lead] = spread_entry(class_lead(first, lead), 0);
+}
+// Called by one work-item of the last work-group of the count. Writes the head of `aside`, and gives
+// the leads of members their digits. Returns 1 if other keys have these leads, too.
+INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside,
+                         GLOBAL u32* counts, GLOBAL u32* spread, u32 shift) {
+  const u32 nans = KEY_NAN != NAN_BITS ? load_relaxed(&counts[NANS_BUCKET]) : 0,
+            kinds = load_relaxed(&aside[ASIDE_FOUND]);
+  u32 zeros = KEY_ZEROS == ZEROS_TIED ? load_relaxed(&counts[ZEROS_BUCKET]) : 0;
+  if (KINDS_CONFLICT(zeros, nans, kinds)) return 1;
+  const ukey_t zero = untied_order(0), other = untied_order(KEY_SIGN);
+  if (zeros != 0 && (kinds & KIND_DENORMAL)) {
+    // All zeros are +0: keys like others.
+    const u32 entry = mine->spread[spread_index(zero)] & ~HAS_CLASS;
+    counts[ZEROS_BUCKET] = 0;
+    global_add(&counts[bucket_of_spread(zero, entry, shift)], zeros);
+    zeros = 0;
+  }
+  if (zeros != 0) {
+    move_lead(spread, spread_index(zero), spread[LEADS]);
+    move_lead(spread, spread_index(other), spread[LEADS]);
+  }
+  if (nans != 0) {
+    move_lead(spread, 0, spread[LEADS + 1]);
+    move_lead(spread, KEY_NAN == NAN_FIRST ? 1 : LEADS - 1, spread[LEADS + 1]);
+  }
+  aside[0] = zeros, aside[1] = nans, aside[2] = mine->gap;
+  aside[ASIDE_FOUND] = zeros + nans;
+  return 0;
+}
+#else
+#define MAY_BE_LARGE(bucket) 0
+#endif
+
 // Called by the last work-group of the count. Sets starts[b] to the number of records in all
 // buckets before b, and starts[buckets] to n. `buckets` must be a compile-time constant. Returns
 // not 0 if a bucket has more than `capacity` records or, if `most` is not null, more than most[b].
+// The buckets of classes may have any number.
 INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
                          GLOBAL u32* starts, u64 n, u32 capacity, u32 buckets,
                          GLOBAL const u32* most) {
@@ -122,7 +167,8 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
     const u32 bucket = first + (base + i) * SG_LANES,
               count = bucket < buckets ? load_relaxed(&counts[bucket]) : 0;
     sum += count;
-    too_many |= count > (most && bucket < buckets ? most[bucket] : capacity);
+    too_many |=
+        count > (most && bucket < buckets ? most[bucket] : capacity) && !MAY_BE_LARGE(bucket);
   }
   if (too_many) local_or(&mine->crowded, 1u);
   index_t all;
@@ -188,9 +234,9 @@ INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
 }
 #endif
 
-#if SETS_ASIDE
-// Adds the members among one row of a sub-group's keys to the count of their tile. `at` is the
-// index of one of these keys.
+#if CLASSES
+// Adds the members among one row of a sub-group's keys to the count of their tile or, with
+// CLASS_DIGITS, of the work-group. `at` is the index of one of these keys.
 INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
 #if SG_NATIVE
   if (sg_ballot(0, members != 0) == 0) return;
@@ -199,8 +245,13 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
   if (sg_lane() != 0) return;
 #endif
   if (members == 0) return;
+#if SETS_ASIDE
   global_add(&aside[ASIDE_HEAD + 2 * (u32)(at / SETS_ASIDE)], members);
   mine->found = 1;
+#else
+  local_add(&mine->zeros, members & 0xffff);
+  local_add(&mine->nans, members >> 16);
+#endif
 }
 #endif
 
@@ -208,15 +259,14 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 #define BLOCK ((u32)(WG * ITEMS))
 #define KEY_AT(i) (sg_index() * (ITEMS * SG_LANES) + (i)*SG_LANES + sg_lane())
 
-#if SETS_ASIDE
+#if CLASSES
 // Rows of a sub-group's keys that are certainly in one tile.
 #define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
-// Counts the first `count` keys of a work-group's turn, and counts for each tile the keys that will
-// be set aside because they tie (NaN, -0). Returns not 0 if any key's lead has no range of spread
-// orders.
-INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
+// Counts the first `count` keys of a work-group's turn, the members of classes for themselves.
+// Returns not 0 if any key's lead has no range of spread orders.
+INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
                                u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
-  u32 misfits = 0;
+  u32 misfits = 0, kinds = 0;
   ukey_t key[ITEMS];
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[base + min(KEY_AT(i), count - 1)];
@@ -226,11 +276,14 @@ INLINE u32 count_and_set_aside(LOCAL msd_count_memory_t* mine, GLOBAL const ukey
     UNROLL
     for (u32 i = row; i < row + TILE_ROWS; ++i) {
       if (KEY_AT(i) >= count) continue;
-      const u32 bucket = bucket_or_class(mine, key[i], shift, &members, &misfits);
+      const u32 bucket = bucket_or_class(mine, key[i], shift, &members, &misfits, &kinds);
       if (bucket != NO_BUCKET) count_bucket(mine->counts, counts, bucket, 1);
     }
     add_aside(mine, aside, base + KEY_AT(row), members);
   }
+#if CLASS_DIGITS
+  if (kinds != 0) local_or(&mine->kinds, kinds);
+#endif
   return misfits;
 }
 #endif
@@ -255,10 +308,10 @@ INLINE void count_block(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
   for (u32 i = 0; i < ITEMS; ++i) count_bucket(mine->counts, counts, bucket[i], 1);
 }
 
-// Counts this work-group's keys in mine->counts, and the keys that are set aside in `aside`.
-// `mapped` must be a compile-time constant. Returns not 0 if the lead of a key has no spread
-// orders, if a key may tie with another one of different bits and is not set aside, or if a key
-// cannot be stretched.
+// Counts this work-group's keys in mine->counts, and with SETS_ASIDE the keys that are set aside in
+// `aside`. `mapped` must be a compile-time constant. Returns not 0 if the lead of a key has no
+// spread orders, if a key may tie with another one of different bits and has no place for its
+// class, or if a key cannot be stretched.
 INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL const ukey_t* keys,
                       GLOBAL u32* counts, u64 n, u32 shift, verdict_t v, u32 mapped,
                       GLOBAL u32* aside) {
@@ -271,11 +324,11 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i)
         bucket[i] = bucket_of(mine, block[KEY_AT(i)], shift, v, mapped, &others);
-#if SETS_ASIDE
+#if CLASSES
       if (mapped) {  // the same for all work-items
         misfits |= others;
       } else if (sg_ballot(sg, others) != 0) {
-        misfits |= count_and_set_aside(mine, keys, base, BLOCK, counts, shift, aside);
+        misfits |= count_with_classes(mine, keys, base, BLOCK, counts, shift, aside);
         continue;
       }
 #else
@@ -283,9 +336,9 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
 #endif
       count_block(mine, sg, counts, bucket);
     } else {
-#if SETS_ASIDE
+#if CLASSES
       if (!mapped) {
-        misfits |= count_and_set_aside(mine, keys, base, (u32)(n - base), counts, shift, aside);
+        misfits |= count_with_classes(mine, keys, base, (u32)(n - base), counts, shift, aside);
         continue;
       }
 #endif
@@ -306,6 +359,10 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
   }
 #if SETS_ASIDE
   if (t == 0 && mine->found) global_add(&aside[ASIDE_FOUND], 1u);
+#elif CLASS_DIGITS
+  if (t == 0 && mine->zeros != 0) global_add(&counts[ZEROS_BUCKET], mine->zeros);
+  if (t == 0 && mine->nans != 0) global_add(&counts[NANS_BUCKET], mine->nans);
+  if (t == 0 && mine->kinds != 0) global_or(&aside[ASIDE_FOUND], mine->kinds);
 #endif
   return misfits;
 }
@@ -347,10 +404,11 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   if (t == 0) mine->crowded = mine->pairs = 0;
 #if SETS_ASIDE
   if (t == 0) mine->found = 0;
+#elif CLASS_DIGITS
+  if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
 #endif
 #if SPREAD_BITS
-  for (u32 i = t; i < LEADS; i += WG) mine->spread[i] = 0;
-  for (u32 i = t; i < LEADS / 64; i += WG) mine->exponents[i] = mine->common[i] = 0;
+  if (t < 4) mine->exponents[t] = 0;
   if (t == 0) mine->sides = 0;
 #endif
 #if MAPS || EQUALIZES
@@ -386,7 +444,8 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (SPREAD_BITS without SETS_ASIDE, and mapped floats without values). Two bits
+//                 (SPREAD_BITS without a place for classes, and mapped floats without values). Two
+//                 bits
 //                 say the same and more. FREQUENT: the samples show frequent keys. FEW_DIGITS: the
 //                 samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
@@ -405,7 +464,8 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   done          work space: two words, 0 at first
 //   starts        out: the index where each bucket begins, then the end; keys that are set aside
 //                 are not counted
-//   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl
+//   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl. Out, CLASS_DIGITS: only
+//                 its head
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 pairs_most,
@@ -482,6 +542,9 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
 #endif
 #if SETS_ASIDE
   n -= scan_aside(mine, aside, n);
+#elif CLASS_DIGITS
+  if (t == 0 && place_classes(mine, aside, counts, spread, shift)) global_add(skewed, 1u);
+  barrier_all();  // start_buckets reads the counts
 #endif
 #if EQUALIZES
   if (v.equalized) {

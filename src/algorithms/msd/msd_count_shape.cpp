@@ -16,8 +16,6 @@ namespace {
 constexpr double spread_fill = 0.9;
 // The samples may fill this share of the capacity of a bucket of stretched keys.
 constexpr double stretch_fill = 0.85;
-// Lists of at least this many records have more samples.
-constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 // Words of local memory in which the samples' hash table shows most keys that repeat.
 constexpr std::uint64_t frequent_words = 16384;
 // Words of local memory in which the samples' hash table for pivots seldom has collisions.
@@ -65,14 +63,18 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t pivots = shape.map.cells == 0     ? 0
                                : has_much_local(device) ? pivot_words
                                                         : 4096;
-  return std::max({counts, digit_counts, tags, pivots, entries});
+  // Eight parts of each lead (msd_spread.cl), two in a word. Fewer parts do not show where the leads
+  // of f64 are dense.
+  const std::uint64_t parts =
+      shape.spread_bits != 0 && has_much_local(device) ? std::uint64_t{4} << shape.spread_bits : 0;
+  return std::max({counts, digit_counts, tags, pivots, entries, parts});
 }
 
 // Bytes of msd_count_memory_t (msd_samples.cl).
 std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Shape& shape,
                           const CountShape& count) {
   const std::uint64_t leads = std::uint64_t{1} << shape.spread_bits;
-  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 8 * leads / 64 + 4 : 0;
+  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 20 : 0;
   return count_words(p, device, shape, count) * 4 +
          kernels::scan_bytes(p, device, count.work_group) + spread +
          shape.map.local_bytes(info(p.key).bytes) + shape.equalizer.local_bytes() + 2 * gap_bytes;

@@ -16,6 +16,7 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of
                         // (msd_count.cl) in bits
 PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
 PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
+PARAMETER(CLASS_DIGITS)  // see msd_set_aside.cl
 PARAMETER(CELLS)        // not 0: msd_local_or_cells (msd_cell_sort.cl) takes the place of msd_local
 
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
@@ -223,20 +224,30 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   STORE_RECORDS(key)
 }
 
-#if SETS_ASIDE
-// Moves this work-group's portion of the keys that were set aside to their places in the output.
+#if SETS_ASIDE || CLASS_DIGITS
+// Moves this work-group's portion of the members of classes to their places in the output.
 INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
-                         GLOBAL const ukey_t* aside_keys, GLOBAL ukey_t* keys_out) {
+                         GLOBAL const ukey_t* aside_keys, GLOBAL ukey_t* keys_out,
+                         GLOBAL const value_t* aside_values, GLOBAL value_t* values_out,
+                         GLOBAL const u32* back) {
   const u32 zeros = head.zeros, nans = head.nans, members = zeros + nans;
   const u32 first = (u32)n - members,  // index of the first of them in aside_keys
-      zeros_at = starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0),
+      zeros_at = SETS_ASIDE ? starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0)
+                                  : starts[head.gap] - zeros,
             nans_at = KEY_NAN == NAN_FIRST ? 0 : (u32)n - nans;
   const u32 share = (u32)(((u64)members + group_count() - 1) / group_count()),
             begin = (u32)min((u64)group_id() * share, (u64)members),
             end = min(begin + share, members);
   for (u32 i = begin + local_id(); i < end; i += WG) {
     const u32 out = i < zeros ? zeros_at + i : nans_at + (i - zeros);
+#if SETS_ASIDE
     keys_out[out] = aside_keys[first + i];
+#else
+    // They are spread orders, and already at their places of the other memory.
+    const ukey_t order = aside_keys[out];
+    if (keys_out) keys_out[out] = key_of_order(gather_order(order, back[spread_index(order)]));
+    values_out[out] = aside_values[out];
+#endif
   }
 }
 #endif
@@ -252,8 +263,9 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
 //   stretched_by          in, STRETCHES: a stretch_t (stretch.cl)
-//   aside                 in, SETS_ASIDE: see msd_set_aside.cl
-//   aside_keys            in, SETS_ASIDE: the output of the partition's first pass
+//   aside                 in, SETS_ASIDE or CLASS_DIGITS: see msd_set_aside.cl
+//   aside_keys, aside_values  in, SETS_ASIDE or CLASS_DIGITS: the output of the partition's first
+//                         pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
 //                         free
 KERNEL_RESIDENT(WG, RESIDENT)
@@ -261,7 +273,8 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
                GLOBAL const value_t* values_in, GLOBAL value_t* values_out,
                GLOBAL const u32* starts, GLOBAL const u32* skewed, GLOBAL const u32* back,
                u32 begin_bit, u32 low_bits, u32 shift, u64 n, GLOBAL const u32* stretched_by,
-               GLOBAL const u32* aside, GLOBAL const ukey_t* aside_keys, u32 has_gap) {
+               GLOBAL const u32* aside, GLOBAL const ukey_t* aside_keys,
+               GLOBAL const value_t* aside_values, u32 has_gap) {
   SUB_GROUP(WG);
   LOCAL_STRUCT(msd_local_memory_t, mine);
   // Loaded together, because each load alone would wait for memory.
@@ -272,13 +285,22 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #else
   const u32 stretched = 0;
 #endif
+#if SETS_ASIDE || CLASS_DIGITS
+  const aside_head_t head = load_aside(aside);
+#endif
   if (is_off) return;
 #if SETS_ASIDE
-  const aside_head_t head = load_aside(aside);
-  if (head.found != 0) put_in_place(head, starts, n, aside_keys, keys_out);
+  if (head.found != 0)
+    put_in_place(head, starts, n, aside_keys, keys_out, aside_values, values_out, back);
   const u64 out = begin + aside_before(head, group_id());
   if (has_gap) begin = out;
 #else
+#if CLASS_DIGITS
+  if (head.found != 0) {
+    put_in_place(head, starts, n, aside_keys, keys_out, aside_values, values_out, back);
+    if (is_class_bucket(head, group_id(), group_count())) return;
+  }
+#endif
   const u64 out = begin;
 #endif
   if (count == 0) return;

@@ -334,13 +334,6 @@ INLINE u32 begin_pass(LOCAL msd_partition_memory_t* mine, pass_t p, u32 turn) {
   return (u32)all;
 }
 
-#if SPREAD_BITS
-INLINE ukey_t spread_key(ukey_t key, GLOBAL const u32* spread) {
-  const ukey_t order = untied_order(key);
-  return spread_order(order, spread[spread_index(order)]);
-}
-#endif
-
 #if EQUALIZES
 // Equalizes keys, and stores the hidden bits of their digits above their ranks.
 INLINE void equalize_keys(LOCAL const u32* entries, cells_t cells, ukey_t* key, u32* place) {

@@ -16,6 +16,7 @@ PARAMETER(SPREAD_BITS)  // not 0: keys are floats that are partitioned by spread
                         // of a lead in bits
 PARAMETER(BUCKET_BITS)  // log2(BUCKETS); used if SPREAD_BITS is not 0
 PARAMETER(SETS_ASIDE)   // not 0: keys are set aside (msd_set_aside.cl); needs SPREAD_BITS
+PARAMETER(CLASS_DIGITS)  // 1: classes have digits of their own (msd_set_aside.cl)
 PARAMETER(TIES_MATTER)  // 1: mapped keys that tie but have different bits need the stable passes
 PARAMETER(ITEM_BITS)    // not 0: mapped keys are sorted by items of this many bits, which hold the
                         // distance from a bucket's first order and the position in the bucket
@@ -32,6 +33,8 @@ PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, 
                            // crowd them; else 0
 
 #define MAPS (MAP_CELLS != 0)
+// 1: NaNs and tied zeros are not counted with other keys.
+#define CLASSES (SETS_ASIDE || CLASS_DIGITS)
 
 // COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -43,10 +46,10 @@ PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, 
 typedef struct {
   u32 counts[COUNT_WORDS];
 #if SPREAD_BITS
-  u32 spread[1 << SPREAD_BITS];            // the log2 of each lead's factor, then the table
-  u32 exponents[(1 << SPREAD_BITS) / 64];  // one bit for each exponent: 1 if a sample has it
-  u32 common[(1 << SPREAD_BITS) / 64];     // the same for exponents that many samples have
-  u32 sides;                               // see exponents_t
+  u32 spread[1 << SPREAD_BITS];  // the count's table of spread orders
+  u32 exponents[4];  // LEADS - the least and 1 + the largest exponent of the samples, then of those
+                     // that many samples have; 0: there is none
+  u32 sides;         // see exponents_t
 #endif
 #if EQUALIZES
   u32 edges[8];  // of the samples: the inverted smallest order, then the largest. Four words for
@@ -70,9 +73,14 @@ typedef struct {
   u32 pairs;               // pairs of samples in the same bucket
   u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
   u32 last;                // 1: this is the last work-group of the count
+#if CLASSES
+  u32 gap;  // number of the first bucket after the zeros
+#endif
 #if SETS_ASIDE
-  u32 gap;    // number of the first bucket after the zeros
   u32 found;  // not 0: keys were set aside
+#elif CLASS_DIGITS
+  u32 zeros, nans;  // members of each class that this work-group has counted
+  u32 kinds;        // the KIND bits of its other keys with their leads
 #endif
 } msd_count_memory_t;
 

@@ -8,9 +8,14 @@
 //   input              3  -0  1  NaN  2  +0
 //   after a pass       3  1  2 | -0  +0 | NaN
 //   sorted             -0  +0  1  2  3  NaN
+//
+// With values or positions (CLASS_DIGITS), nothing is set aside: each class has a value of the first
+// digit of its own (spread_key() in primitives.cl), and its last or only bucket is the class's. The
+// second pass leaves these buckets out, and the last launch moves their records.
 
-PARAMETER(SETS_ASIDE)  // not 0: keys are floats with such classes, and a tile of the partition's
-                       // first pass has this many keys
+PARAMETER(SETS_ASIDE)    // not 0: keys are floats with such classes, and a tile of the partition's
+                         // first pass has this many keys
+PARAMETER(CLASS_DIGITS)  // 1: keys are floats with values or positions and such classes
 
 // The memory `aside` has ASIDE_HEAD words, then two words for each tile of the first pass: how many
 // zeros and how many NaNs are set aside in the tiles before it. The last two words are the totals
@@ -18,7 +23,7 @@ PARAMETER(SETS_ASIDE)  // not 0: keys are floats with such classes, and a tile o
 #define ASIDE_HEAD 4u
 #define ASIDE_FOUND 3u  // the head's word `found`
 
-#if SETS_ASIDE
+#if SETS_ASIDE || CLASS_DIGITS
 typedef struct {
   u32 zeros, nans;  // members of each class in the list
   u32 gap;          // the first bucket that sorts after the zeros
@@ -30,31 +35,22 @@ INLINE aside_head_t load_aside(GLOBAL const u32* aside) {
   head.zeros = words.x, head.nans = words.y, head.gap = words.z, head.found = words.w;
   return head;
 }
+// Two counts in one word: zeros in the lower 16 bits, NaNs in the upper 16 bits.
+#define ONE_ZERO 1u
+#define ONE_NAN 0x10000u
+#endif
+#if CLASS_DIGITS
+// Returns 1 if the bucket has the members of a class. The list has `buckets` buckets.
+INLINE u32 is_class_bucket(aside_head_t head, u32 bucket, u32 buckets) {
+  return (KEY_ZEROS == ZEROS_TIED && bucket == head.gap - 1) ||
+         (KEY_NAN != NAN_BITS && bucket == (KEY_NAN == NAN_FIRST ? 0 : buckets - 1));
+}
+#endif
+#if SETS_ASIDE
 // Returns how many keys that are set aside come before the bucket in the sorted list.
 INLINE u32 aside_before(aside_head_t head, u32 bucket) {
   return (KEY_NAN == NAN_FIRST ? head.nans : 0) + (bucket >= head.gap ? head.zeros : 0);
 }
-
-// ---- Classes ----
-
-#define MAGNITUDE(key) ((key) & (ukey_t)~KEY_SIGN)
-INLINE u32 is_nan(ukey_t key) {
-  return KEY_NAN != NAN_BITS && MAGNITUDE(key) > (ukey_t)KEY_INFINITY;
-}
-// Returns 1 if the key is a member of a class.
-INLINE u32 has_class(ukey_t key) {
-#if KEY_ZEROS == ZEROS_TIED && KEY_NAN != NAN_BITS
-  return (ukey_t)(MAGNITUDE(key) - 1) >= (ukey_t)KEY_INFINITY;
-#elif KEY_ZEROS == ZEROS_TIED
-  return MAGNITUDE(key) == 0;
-#else
-  return is_nan(key);
-#endif
-}
-
-// Two counts in one word: zeros in the lower 16 bits, NaNs in the upper 16 bits.
-#define ONE_ZERO 1u
-#define ONE_NAN 0x10000u
 
 // ---- A tile that sets keys aside ----
 

@@ -165,10 +165,22 @@ LocalSort local_sort_of(const Problem& p, const Capabilities& device, unsigned b
 LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits,
                      double spare = spread_spare) {
   const double most = expected_bucket(p, bits, spare);
-  const LocalSort usual = local_sort_of(p, device, bits, most);
-  // One digit has few buckets: small work-groups would leave compute units idle. Packages have
-  // kernels for local_items only.
-  if (!device.compiles || info(p.key).bytes != 4 || bits <= digit_bits) return usual;
+  const double full =
+      spread_bits(p) != 0 ? std::max(most, expected_bucket(p, bits, full_spread_spare)) : most;
+  LocalSort usual = local_sort_of(p, device, bits, most);
+  if (!device.compiles) return usual;  // packages have kernels for local_items only
+  const auto with = [&](unsigned items, unsigned least_work_group, bool values_late) {
+    return local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
+                         least_work_group);
+  };
+  // Few samples tell little about the fullest bucket of spread orders.
+  if (spread_bits(p) != 0 && p.count < many_sampled_from && usual.work_group != 0 &&
+      static_cast<double>(usual.capacity()) < full)
+    if (const auto more = with(more_local_items[0], usual.work_group, false);
+        more.work_group == usual.work_group)
+      usual = more;
+  // One digit has few buckets: small work-groups would leave compute units idle.
+  if (info(p.key).bytes != 4 || bits <= digit_bits) return usual;
   // Spread orders need many buckets: 2^22 normal f32 keys in 2^11 fuller buckets fell back.
   // Integers keep their spare capacity where they may need it: for values of equal keys, and if
   // they may be equalized.
@@ -177,16 +189,12 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
                           : sorts_positions(p) || p.count > equalized_from)
     return usual;
   LocalSort smallest = usual;
-  const double full =
-      spread_bits(p) != 0 ? std::max(most, expected_bucket(p, bits, full_spread_spare)) : most;
-  const auto with = [&](unsigned items, bool values_late) {
-    return local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
-                         least_local_work_group);
-  };
   for (const unsigned items : more_local_items) {
-    LocalSort local = with(items, false);
+    LocalSort local = with(items, least_local_work_group, false);
     if (p.payload != Payload::none)
-      if (const auto late = with(items, true); late.resident > local.resident) local = late;
+      if (const auto late = with(items, least_local_work_group, true);
+          late.resident > local.resident)
+        local = late;
     if (local.work_group != 0 &&
         (smallest.work_group == 0 || local.work_group < smallest.work_group))
       smallest = local;
@@ -508,8 +516,7 @@ unsigned spread_bits(const Problem& p) {
 }
 
 bool has_classes(const Problem& p) {
-  return p.payload == Payload::none && spread_bits(p) != 0 &&
-         (p.nan != NanOrder::bits || p.zeros != ZeroOrder::distinct);
+  return spread_bits(p) != 0 && (p.nan != NanOrder::bits || p.zeros != ZeroOrder::distinct);
 }
 
 bool sorts_positions(const Problem& p) {
@@ -570,7 +577,9 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.list_cost = given.has("sample") ? 8 : list_cost_bytes / record;
     shape.keys = key_partition(problem, device, shape, false);
     if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);
-    if (has_classes(problem)) {
+    shape.class_digits =
+        has_classes(problem) && sorts_positions(problem) && shape.spread_bits != 0;
+    if (has_classes(problem) && !sorts_positions(problem)) {
       shape.keys_beside_aside = key_partition(problem, device, shape, false, true);
       shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);
     }

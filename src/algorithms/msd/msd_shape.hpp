@@ -30,8 +30,8 @@ constexpr unsigned tile_count_items = 4;                       // of msd_count_t
 // other keys.
 [[nodiscard]] unsigned spread_bits(const Problem& problem);
 
-// True if keys without values are partitioned by spread orders, and the order has equal keys of
-// different bits: NaNs or zeros.
+// True if keys are partitioned by spread orders, and the order has equal keys of different bits:
+// NaNs or zeros.
 [[nodiscard]] bool has_classes(const Problem& problem);
 
 // True if the local sort must carry positions to keep ties in the order of the input. Spread orders
@@ -43,6 +43,9 @@ constexpr unsigned tile_count_items = 4;                       // of msd_count_t
 [[nodiscard]] bool gathers_keys(const Problem& problem);
 
 struct Shape;
+
+// Lists of at least this many records have more samples.
+constexpr std::uint64_t many_sampled_from = std::uint64_t{1} << 26;
 
 // How one work-group sorts a bucket (msd_local.cl) or a group of mapped buckets
 // (msd_local_mapped.cl) in local memory.
@@ -176,7 +179,8 @@ struct Shape {
   Stretch stretch;
   unsigned aside_tile =
       0;       // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
-  KeyMap map;  // without cells: no map is made
+  bool class_digits = false;  // NaNs and tied zeros have leading digits of their own (primitives.cl)
+  KeyMap map;                 // without cells: no map is made
   Equalizer equalizer;
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
@@ -189,6 +193,10 @@ struct Shape {
       keys_beside_aside;  // the last one is for lists with keys that are set aside
   LocalSort local, mapped_local;
 
+  // Bytes of the table `spread` or `back` (primitives.cl).
+  [[nodiscard]] std::uint64_t spread_bytes() const {
+    return spread_bits == 0 ? 0 : (std::uint64_t{4} << spread_bits) + (class_digits ? 8 : 0);
+  }
   // True if the keys are counted by msd_count.cl.
   [[nodiscard]] bool counts_buckets() const { return tiles.count == 0 && !passes_partition; }
   [[nodiscard]] std::uint32_t buckets() const { return std::uint32_t{1} << bits; }
@@ -213,6 +221,7 @@ struct Shape {
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {
+    if (class_digits) return 16;
     return aside_tile == 0 ? 0 : 4 * (4 + 2 * (ceil_div(problem.count, aside_tile) + 1));
   }
   // Width in bits of the partition's second digit; 0 if it has one digit.

@@ -20,19 +20,28 @@
 INLINE u32 exponent_of(u32 lead) {
   return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2;
 }
-// Flag of a lead whose keys may be zeros or NaNs. Only such keys may be set aside.
+// Flag of a lead whose keys may be zeros or NaNs, in the count's table.
 #define HAS_CLASS 0x80000000u
 #define MAY_HAVE_CLASS(e) \
   ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
-// The first lead after the zeros. If a bucket has several leads, this is rounded up to the first
-// lead of a bucket; up to GAP_LEADS - 1 spread orders before it then remain unused.
+// The first lead after the zeros. Its spread orders begin at a multiple of GAP_LEADS, so that a
+// bucket has no leads on both sides of the zeros, or so that the zeros can have a digit of their
+// own. Up to GAP_LEADS - 1 spread orders before it then remain unused.
 #define LEAD_AFTER_ZEROS (LEADS / 2 + (KEY_NAN == NAN_FIRST ? 1 : 0))
 #if BUCKET_BITS >= SPREAD_BITS
-#define GAP_LEADS 1u
 #define FIRST_BUCKET(lead) ((lead) << (BUCKET_BITS - SPREAD_BITS))
 #else
-#define GAP_LEADS (SETS_ASIDE ? 1u << (SPREAD_BITS - BUCKET_BITS) : 1u)
 #define FIRST_BUCKET(lead) ((lead) >> (SPREAD_BITS - BUCKET_BITS))
+#endif
+#if CLASS_DIGITS
+#define ZERO_LEADS (KEY_ZEROS == ZEROS_TIED ? CLASS_LEADS : 0u)
+#define NAN_LEADS (KEY_NAN == NAN_BITS ? 0u : CLASS_LEADS)
+#define GAP_LEADS (KEY_ZEROS == ZEROS_TIED ? CLASS_LEADS : 1u)
+#else
+#define ZERO_LEADS 0u
+#define NAN_LEADS 0u
+#define GAP_LEADS \
+  (SETS_ASIDE && BUCKET_BITS < SPREAD_BITS ? 1u << (SPREAD_BITS - min(BUCKET_BITS, SPREAD_BITS)) : 1u)
 #endif
 
 // Exponents beyond those of the samples that get space, too, if enough spread orders are left. A
@@ -61,7 +70,7 @@ INLINE u32 has_space(exponents_t exponents, u32 lead) {
 INLINE void count_parts(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) {
-#if SETS_ASIDE
+#if CLASSES
     if (has_class(sample[i])) continue;
 #endif
     const u32 part = (u32)(key_order(sample[i]) >> (KEY_BITS - SPREAD_BITS - 3)) / (8 / LEAD_PARTS);
@@ -70,15 +79,33 @@ INLINE void count_parts(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   barrier_local();
 }
 
-// Returns how many samples the lead is expected to have if the random error of the samples is at
-// the lead's expense; 0 if it has none. `densest`: if the whole lead were as dense as the densest
-// place in it.
-INLINE u32 likely_samples(LOCAL const msd_count_memory_t* mine, u32 lead, u32 densest) {
+// How many leads each work-item has, and the number of its lead i.
+#define OWN_LEADS (LEADS > WG ? LEADS / WG : 1u)
+#define LEAD(i) (local_id() * OWN_LEADS + (i))
+
+// Returns the samples of the lead, with those of its part that has the most in the upper 16 bits.
+INLINE u32 samples_of_lead(LOCAL const msd_count_memory_t* mine, u32 lead) {
   u32 seen = 0, most = 0;
-  for (u32 part = lead * LEAD_PARTS; part < (lead + 1) * LEAD_PARTS; ++part) {
-    const u32 samples = SAMPLES_OF(part);
-    seen += samples, most = max(most, samples);
+  if (LEAD_PARTS == 8) {
+    const uint4 w = ((LOCAL const uint4*)mine->counts)[lead];
+    const u32 sum = w.x + w.y + w.z + w.w;
+    seen = (sum & 0xffff) + (sum >> 16);
+    most = max(max(max(w.x >> 16, w.y >> 16), max(w.z >> 16, w.w >> 16)),
+               max(max(w.x & 0xffff, w.y & 0xffff), max(w.z & 0xffff, w.w & 0xffff)));
+  } else {
+    for (u32 part = lead * LEAD_PARTS; part < (lead + 1) * LEAD_PARTS; ++part) {
+      const u32 samples = SAMPLES_OF(part);
+      seen += samples, most = max(most, samples);
+    }
   }
+  return seen | most << 16;
+}
+
+// Returns how many samples the lead is expected to have if the random error of the samples is at
+// the lead's expense; 0 if it has none. `of_lead` comes from samples_of_lead. `densest`: if the
+// whole lead were as dense as the densest place in it.
+INLINE u32 likely_samples(u32 of_lead, u32 densest) {
+  const u32 seen = of_lead & 0xffff, most = of_lead >> 16;
   if (seen == 0) return 0;
   const u32 all = seen + 4 + root(seen);
   // Within its part the density changes, too: by a quarter of the difference between the part and
@@ -87,92 +114,103 @@ INLINE u32 likely_samples(LOCAL const msd_count_memory_t* mine, u32 lead, u32 de
                  : all;
 }
 
-// Finds the least and the largest exponent whose bit in `bits` is 1, except the exponents of zero
-// and infinity. If there is none, *least is LEADS and *largest is 0.
-INLINE void find_range(LOCAL const u32* bits, u32* least, u32* largest) {
-  *least = LEADS, *largest = 0;
-  for (u32 w = 0; w < LEADS / 64; ++w) {
-    u32 word = bits[w];
-    if (w == 0) word &= ~1u;
-    if (w == LEADS / 64 - 1) word &= ~(u32)0 >> 1;
-    if (word == 0) continue;
-    if (*least == LEADS) *least = w * 32 + highest_bit32(word & (0u - word));
-    *largest = w * 32 + highest_bit32(word);
-  }
-}
-
 // Returns the range of the samples' exponents, and their signs. Sets `below` and `above` to how
-// many of these exponents are smaller and larger than all common ones. Contains barriers.
-INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, u32 begin, u32 end) {
-  for (u32 lead = begin; lead < end; ++lead) {
-    const u32 e = exponent_of(lead), likely = likely_samples(mine, lead, 0);
-    if (likely == 0) continue;
-    local_or(&mine->exponents[e / 32], 1u << e % 32);
-    if (likely > SAMPLES * WG / 128) local_or(&mine->common[e / 32], 1u << e % 32);
-    if (e != 0 && e != LEADS / 2 - 1) local_or(&mine->sides, lead >= LEADS / 2 ? 2u : 1u);
+// many of these exponents are smaller and larger than all common ones. `of_lead` has the samples of
+// the work-item's leads. Contains a barrier.
+INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, const u32* of_lead) {
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i) {
+    const u32 e = exponent_of(LEAD(i)), likely = likely_samples(of_lead[i], 0);
+    if (likely == 0 || e == 0 || e == LEADS / 2 - 1) continue;
+    local_max(&mine->exponents[0], LEADS - e);
+    local_max(&mine->exponents[1], e + 1);
+    if (likely > SAMPLES * WG / 128) {
+      local_max(&mine->exponents[2], LEADS - e);
+      local_max(&mine->exponents[3], e + 1);
+    }
+    local_or(&mine->sides, LEAD(i) >= LEADS / 2 ? 2u : 1u);
   }
   barrier_local();
   exponents_t found;
-  u32 least, largest;  // of the common ones
-  find_range(mine->exponents, &found.least, &found.largest);
-  find_range(mine->common, &least, &largest);
-  found.below = least <= largest ? least - found.least : 0;
-  found.above = least <= largest ? found.largest - largest : 0;
+  found.least = LEADS - mine->exponents[0];
+  found.largest = max(mine->exponents[1], 1u) - 1;
+  const u32 least = LEADS - mine->exponents[2], end = mine->exponents[3];  // of the common ones
+  found.below = end != 0 ? least - found.least : 0;
+  found.above = end != 0 ? found.largest - (end - 1) : 0;
   found.sides = mine->sides != 0 ? mine->sides : 3;
   return found;
 }
 
-// Writes the tables `table` and `back`. For each lead, mine->spread has the log2 of its factor, or
-// SPREAD_NONE. Contains barriers.
+#if CLASS_DIGITS
+// Writes the entries of the classes. `zeros`: the first lead of the zeros' digit.
+INLINE void write_classes(GLOBAL u32* table, GLOBAL u32* back, u32 zeros) {
+  const u32 nans = KEY_NAN == NAN_FIRST ? 0 : LEADS - CLASS_LEADS, i = local_id();
+  if (i >= 2) return;
+  table[LEADS + i] = i == 0 ? (ZERO_LEADS != 0 ? zeros : NO_CLASS)
+                            : (NAN_LEADS != 0 ? nans : NO_CLASS);
+  // class_lead() chooses by the lowest bit of the lead.
+  if (ZERO_LEADS != 0) back[zeros + i] = gather_entry(LEADS / 2 - i, zeros + i, 0);
+  const u32 nan_lead = i == 0 ? 0u : KEY_NAN == NAN_FIRST ? 1u : LEADS - 1;
+  if (NAN_LEADS != 0) back[nans + i] = gather_entry(nan_lead, nans + i, 0);
+}
+#endif
+
+// Writes the tables `table` and `back`, and sets mine->spread to the count's table. log2_times[i] is
+// the log2 of the factor of the work-item's lead i, or SPREAD_NONE. Contains barriers.
 INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
-                         u32 begin, u32 end) {
+                         const u32* log2_times) {
   index_t sum = 0, sum_before_zeros = 0, all;
-  for (u32 lead = begin; lead < end; ++lead) {
-    const u32 log2_times = mine->spread[lead];
-    sum += log2_times != SPREAD_NONE ? 1u << log2_times : 0;
-    if (lead + 1 == LEAD_AFTER_ZEROS || lead + 1 == end)
-      if (lead < LEAD_AFTER_ZEROS) sum_before_zeros = sum;
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i) {
+    sum += log2_times[i] != SPREAD_NONE ? 1u << log2_times[i] : 0;
+    if (LEAD(i) < LEAD_AFTER_ZEROS) sum_before_zeros = sum;
   }
   u32 first = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
-#if SETS_ASIDE
+#if CLASSES
   wg_scan_add(mine->scratch, WG, sum_before_zeros, &all);
-  const u32 left_out = (u32)(0 - all) % GAP_LEADS;
-  if (local_id() == 0) mine->gap = FIRST_BUCKET((u32)all + left_out);
-  first += begin > LEAD_AFTER_ZEROS ? left_out : 0;
+  const u32 least = KEY_NAN == NAN_FIRST ? NAN_LEADS : 0, before = least + (u32)all,
+            zeros = before + (0 - before) % GAP_LEADS, left_out = zeros + ZERO_LEADS - before;
+  if (local_id() == 0) mine->gap = FIRST_BUCKET(zeros + ZERO_LEADS);
+  first += least + (LEAD(0) > LEAD_AFTER_ZEROS ? left_out : 0);
+#if CLASS_DIGITS
+  if (group_id() == 0) write_classes(table, back, zeros);
 #endif
-  for (u32 lead = begin; lead < end; ++lead) {
-#if SETS_ASIDE
+#endif
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i) {
+    const u32 lead = LEAD(i), power = log2_times[i],
+              flag = MAY_HAVE_CLASS(exponent_of(lead)) ? HAS_CLASS : 0;
+#if CLASSES
     first += lead == LEAD_AFTER_ZEROS ? left_out : 0;
 #endif
-    const u32 log2_times = mine->spread[lead];
-    if (log2_times != SPREAD_NONE) {
-      mine->spread[lead] =
-          COUNT_ENTRY(first, log2_times) | (MAY_HAVE_CLASS(exponent_of(lead)) ? HAS_CLASS : 0);
-      if (group_id() == 0) {
-        table[lead] = spread_entry(first, log2_times);
-        for (u32 i = 0; i < 1u << log2_times; ++i)
-          back[first + i] = gather_entry(lead, first, log2_times);
-      }
-      first += 1u << log2_times;
-    }
+    if (lead >= LEADS) continue;
+    const u32 has_range = power != SPREAD_NONE;
+    mine->spread[lead] = has_range ? COUNT_ENTRY(first, power) | flag : SPREAD_NONE;
+    if (group_id() == 0 && has_range) table[lead] = spread_entry(first, power);
+    if (!has_range) continue;
+    for (u32 at = group_id(); at < 1u << power; at += group_count())
+      back[first + at] = gather_entry(lead, first, power);
+    first += 1u << power;
   }
   barrier_local();
 }
 
-// Chooses how many spread orders each lead gets, and sets mine->spread to their log2. Returns the
-// number of spread orders if only the samples' exponents have space. Contains barriers.
-INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, u32 begin, u32 end,
-                         u32 most, u32 densest) {
+// Chooses how many spread orders each lead gets, and sets log2_times[i] to the log2 of that of the
+// work-item's lead i. Returns the number of spread orders if only the samples' exponents have
+// space. Contains barriers.
+INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, const u32* of_lead,
+                         u32* log2_times, u32 most, u32 densest) {
   index_t sum = 0, all;
-  for (u32 lead = begin; lead < end; ++lead) {
-    const u32 likely = likely_samples(mine, lead, densest);
-    u32 log2_times = 0;
-    while (256 * likely > most << log2_times && log2_times < SPREAD_BITS) ++log2_times;
-    mine->spread[lead] = log2_times;
-    sum += has_space(exponents, lead) ? 1u << log2_times : 0;
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i) {
+    const u32 likely = likely_samples(of_lead[i], densest);
+    u32 power = 0;
+    while (256 * likely > most << power && power < SPREAD_BITS) ++power;
+    log2_times[i] = power;
+    sum += LEAD(i) < LEADS && has_space(exponents, LEAD(i)) ? 1u << power : 0;
   }
   wg_scan_add(mine->scratch, WG, sum, &all);
-  return (u32)all + GAP_LEADS - 1;
+  return (u32)all + GAP_LEADS - 1 + ZERO_LEADS + NAN_LEADS;
 }
 
 // Makes the table of spread orders of the samples that count_parts has counted. mine->counts is 0
@@ -186,19 +224,25 @@ INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, 
 // leads). Returns 0 if there are not enough spread orders. Contains barriers.
 INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                        u32 most) {
-  const u32 t = local_id(), own = LEADS > WG ? LEADS / WG : 1;
-  const u32 begin = min(t * own, LEADS), end = min(begin + own, LEADS);
-  exponents_t exponents = find_exponents(mine, begin, end);
+  u32 of_lead[OWN_LEADS], log2_times[OWN_LEADS];
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i)
+    of_lead[i] = LEAD(i) < LEADS ? samples_of_lead(mine, LEAD(i)) : 0;
+  exponents_t exponents = find_exponents(mine, of_lead);
   const u32 few_below = exponents.below + 1, few_above = exponents.above + 1;
   exponents.below = exponents.above = 0;
   u32 sides = exponents.sides != 3 ? 1 : 2;
   const u32 beyond = sides * 2 * EXPONENTS_BEYOND;  // the spread orders that other exponents need
-  u32 all = choose_ranges(mine, exponents, begin, end, most, 1);
-  if (all + beyond > LEADS) all = choose_ranges(mine, exponents, begin, end, most + most / 16, 1);
-  if (all > LEADS) all = choose_ranges(mine, exponents, begin, end, most + most / 8, 1);
-  if (all > LEADS) all = choose_ranges(mine, exponents, begin, end, most, 0);
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
-  barrier_local();
+  // After find_exponents, nothing reads the counts.
+  for (u32 i = local_id(); i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+#define CHOOSE(limit, densest) \
+  all = choose_ranges(mine, exponents, of_lead, log2_times, limit, densest)
+  u32 all;
+  CHOOSE(most, 1);
+  if (all + beyond > LEADS) CHOOSE(most + most / 16, 1);
+  if (all > LEADS) CHOOSE(most + most / 8, 1);
+  if (all > LEADS) CHOOSE(most, 0);
+#undef CHOOSE
   if (all > LEADS) return 0;
   u32 left = LEADS - all;
   // Where rare exponents are many, more are to be expected beyond.
@@ -213,9 +257,10 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   if (sides == 1 && width + 2 * EXPONENTS_BEYOND <= left)
     exponents.sides = 3, sides = 2, left -= width;
   exponents.below += left / sides;  // for smaller numbers still
-  for (u32 lead = begin; lead < end; ++lead)
-    if (!has_space(exponents, lead)) mine->spread[lead] = SPREAD_NONE;
-  write_spread(mine, table, back, begin, end);
+  UNROLL
+  for (u32 i = 0; i < OWN_LEADS; ++i)
+    if (LEAD(i) >= LEADS || !has_space(exponents, LEAD(i))) log2_times[i] = SPREAD_NONE;
+  write_spread(mine, table, back, log2_times);
   return 1;
 }
 #endif

@@ -70,7 +70,7 @@ INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
 // Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, WITH_PIVOTS if the map
 // has pivots, STRETCHED or EQUALIZED. If the key cannot be stretched, sets *others to 1. If the key
 // is mapped and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not
-// mapped and may be a zero or NaN that ties, or if its lead has no spread orders, sets *others to 1
+// mapped and may be a member of a class, or if its lead has no spread orders, sets *others to 1
 // and returns a meaningless number.
 #define WITH_PIVOTS 2
 #define STRETCHED 3
@@ -97,7 +97,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #if SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
-#if SETS_ASIDE
+#if CLASSES
   if (entry >= HAS_CLASS) *others = 1;
 #else
   if (entry >= HAS_CLASS && (entry == SPREAD_NONE || key_ties(key))) *others = 1;
@@ -108,15 +108,28 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #endif
 }
 
-#if SETS_ASIDE
-// Like bucket_of, but accepts any key. If the key is set aside, counts it in *members and returns
-// NO_BUCKET. If its lead has no spread orders, sets *misfits to 1.
+#if CLASSES
+// Like bucket_of, but accepts any key. If the key is a member of a class, counts it in *members and
+// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. With CLASS_DIGITS, adds
+// what matters of the key to *kinds.
+#define KIND_DENORMAL 1u
+#define KIND_INFINITE 2u
+#define KIND_NEGATIVE_ZERO 4u
+// Returns 1 if members of a class and other keys need the same lead.
+#define KINDS_CONFLICT(zeros, nans, kinds)                          \
+  (((zeros) && ((kinds)&KIND_DENORMAL) && ((kinds)&KIND_NEGATIVE_ZERO)) || \
+   ((nans) && ((kinds)&KIND_INFINITE)))
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
-                           u32* misfits) {
+                           u32* misfits, u32* kinds) {
   if (has_class(key)) {
     *members += is_nan(key) ? ONE_NAN : ONE_ZERO;
+    if (CLASS_DIGITS && key == KEY_SIGN) *kinds |= KIND_NEGATIVE_ZERO;
     return NO_BUCKET;
   }
+#if CLASS_DIGITS
+  if (KEY_MAGNITUDE(key) >= (ukey_t)KEY_INFINITY) *kinds |= KIND_INFINITE;
+  if (KEY_MAGNITUDE(key) < (ukey_t)1 << SPREAD_LOW) *kinds |= KIND_DENORMAL;
+#endif
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
   if (entry == SPREAD_NONE) *misfits = 1;
@@ -125,6 +138,8 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 #endif
 
 // ---- The verdict ----
+// A number in place of the work-item's sample i that no other sample has.
+#define UNLIKE_OTHERS(i) (ukey_t)(((i)*WG + t) * 0x9e3779b97f4a7c15ul)
 // By pointer: the simulator Oclgrind cannot inline a function that returns so large a structure.
 INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
                   limits_t limits, GLOBAL u32* spread, GLOBAL u32* back, verdict_t* verdict) {
@@ -138,7 +153,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
 #if SAMPLES
   const u32 t = local_id();
-  u32 spreads = 1, repeats = 0, members = 0, others = 0;
+  u32 spreads = 1, repeats = 0, members = 0, others = 0, kinds = 0;
   ukey_t sample[SAMPLES];
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
@@ -154,21 +169,44 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     spreads = make_spread(mine, spread, back, limits.lead);
   }
 #endif
+#if CLASS_DIGITS && TELLS_REPEATS
+  const u32 has_spread = spreads;
+#endif
 #if TELLS_REPEATS
   repeats = count_repeats(mine, sample);
   if (repeats > limits.repeats) spreads = 0;
+#if CLASS_DIGITS
+  // Members of a class repeat, but do no harm.
+  if (!spreads && has_spread) {
+    ukey_t others_only[SAMPLES];
+    UNROLL
+    for (u32 i = 0; i < SAMPLES; ++i)
+      others_only[i] = has_class(sample[i]) ? UNLIKE_OTHERS(i) : sample[i];
+    spreads = count_repeats(mine, others_only) <= limits.repeats;
+  }
+#endif
 #endif
   if (spreads) {
     u32 bucket[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
-#if SETS_ASIDE
-      bucket[i] = bucket_or_class(mine, sample[i], shift, &members, &others);
+#if CLASSES
+      bucket[i] = bucket_or_class(mine, sample[i], shift, &members, &others, &kinds);
 #else
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
+#if CLASS_DIGITS
+    if (kinds != 0) local_or(&mine->kinds, kinds);
+    if (members != 0) local_add(&mine->zeros, members & 0xffff), local_add(&mine->nans, members >> 16);
+#endif
     spreads = samples_spread(mine, bucket, limits, limits.coarse);
-#if SPREAD_BITS && !SETS_ASIDE
+#if CLASS_DIGITS
+    if (KINDS_CONFLICT(mine->zeros, mine->nans, mine->kinds)) spreads = 0;
+    barrier_local();
+    if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
+    barrier_local();
+#endif
+#if SPREAD_BITS && !CLASSES
     index_t all_others;
     wg_scan_add(mine->scratch, WG, others, &all_others);
     if (all_others != 0) spreads = 0;  // keys that tie
@@ -209,7 +247,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
       others_only[i] = is_pivot(mine, v.window, key_order(sample[i]))
-                           ? (ukey_t)((i * WG + t) * 0x9e3779b97f4a7c15ul)  // unlike all others
+                           ? UNLIKE_OTHERS(i)
                            : sample[i];
     spreads = v.mapped = count_repeats(mine, others_only) <= limits.repeats;
   }

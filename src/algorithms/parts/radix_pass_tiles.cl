@@ -25,6 +25,7 @@ PARAMETER(CODES)      // 1: between passes, keys of floats are codes (below)
 PARAMETER(LISTED)     // 1: only the listed parts of the list are sorted (radix_passes.cl)
 PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_count.cl) in bits; 0:
                         // no spread orders
+PARAMETER(CLASS_DIGITS)  // used with SPREAD_BITS: see class_lead()
 PARAMETER(MAP_LOCAL)    // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 
 // With MAP_CELLS, which needs SEGMENTED, a digit consists of some bits of the number of the key's
@@ -286,14 +287,12 @@ INLINE void load_keys(pass_t p, LOCAL const tile_t* tile, ukey_t* key) {
     for (u32 i = 0; i < ITEMS; ++i) key[i] = stretched_key(stretch, key[i]);
   }
 #endif
-#if CODES
+#if CODES && SPREAD_BITS
   if (p.encodes) UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
-    key[i] = CODE_OF(key[i]);
-#if SPREAD_BITS
-    key[i] = spread_order(key[i], p.spread[spread_index(key[i])]);
-#endif
-  }
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = spread_key(key[i], p.spread);
+#elif CODES
+  if (p.encodes) UNROLL
+  for (u32 i = 0; i < ITEMS; ++i) key[i] = CODE_OF(key[i]);
 #endif
   if (tile->count < TILE) UNROLL
   for (u32 i = 0; i < ITEMS; ++i) key[i] = first + i * SG_LANES < tile->count ? key[i] : PADDING;

@@ -345,8 +345,13 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
     segment_begin = starts[(u64)t * p.digits << p.start_shift];
     segment_end = starts[(u64)(t + 1) * p.digits << p.start_shift];
   }
+  index_t moved = segment_end - segment_begin;
+#if SPREAD_BITS && CLASS_DIGITS
+  // A class needs no second digit. Its members stay in the output of the first pass.
+  if (p.number != 0 && is_class_digit(p.spread, t)) moved = 0;
+#endif
   const u32 first_tile =
-      (u32)wg_scan_add(mine->scratch, RADIX, (segment_end - segment_begin + TILE - 1) / TILE, &all);
+      (u32)wg_scan_add(mine->scratch, RADIX, (moved + TILE - 1) / TILE, &all);
   if (t < p.segments) {
     if (t == 0) mine->segments[0] = segment_begin;
     mine->segments[t + 1] = segment_end;

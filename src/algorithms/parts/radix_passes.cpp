@@ -262,6 +262,7 @@ RadixPasses::RadixPasses(const Problem& problem, const Capabilities& device,
       map_(options.map),
       equalizer_(options.equalizer),
       spread_bits_(options.spread_bits),
+      class_digits_(options.class_digits),
       stretches_(options.stretches),
       count_bits_(count_bits(given)),
       segmented_(options.segments != 0),
@@ -369,6 +370,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
       .set("LISTED", int{what == Build::sort_listed})
       .set("SPREAD_BITS", spread_bits)
+      .set("CLASS_DIGITS", int{spread_bits != 0 && class_digits_})
       .set("STRETCHES", int{what == Build::partition && stretches_})
       .set("MAP_LOCAL", int{by_map && !shape.alternating})
       .local_struct("onesweep_memory_t", shape.local_bytes);

@@ -47,6 +47,7 @@ struct RadixPassOptions {
   Equalizer equalizer{};
   // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
+  bool class_digits = false;  // with spread_bits: see spread_key() in primitives.cl
   // partition() may stretch keys (stretch.cl).
   bool stretches = false;
   // sort_or_partition() is called instead of sort(). Only if RadixPasses::may_partition().
@@ -228,6 +229,7 @@ class RadixPasses {
   KeyMap map_;
   Equalizer equalizer_;
   unsigned spread_bits_ = 0;
+  bool class_digits_ = false;
   bool stretches_ = false;
   unsigned count_bits_ = 0;      // bits of a count in the look-back table
   bool segmented_ = false;       // partition() may be called
