@@ -109,15 +109,15 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 // The buckets of the zeros and of the NaNs.
 #define ZEROS_BUCKET (mine->gap - 1)
 #define NANS_BUCKET (KEY_NAN == NAN_FIRST ? 0u : BUCKETS - 1)
-#define MAY_BE_LARGE(bucket)                                     \
+#define MAY_BE_LARGE(bucket)                                \
   ((KEY_ZEROS == ZEROS_TIED && (bucket) == ZEROS_BUCKET) || \
    (KEY_NAN != NAN_BITS && (bucket) == NANS_BUCKET))
 // Gives the lead the entry of a class, whose digit begins with lead `first`.
 INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
   spread[lead] = spread_entry(class_lead(first, lead), 0);
 }
-// Called by one work-item of the last work-group of the count. Writes the head of `aside`, and gives
-// the leads of members their digits. Returns 1 if other keys have these leads, too.
+// Called by one work-item of the last work-group of the count. Writes the head of `aside`, and
+// gives the leads of members their digits. Returns 1 if other keys have these leads, too.
 INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside,
                          GLOBAL u32* counts, GLOBAL u32* spread, u32 shift) {
   const u32 nans = KEY_NAN != NAN_BITS ? load_relaxed(&counts[NANS_BUCKET]) : 0,
@@ -265,7 +265,7 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 // Counts the first `count` keys of a work-group's turn, the members of classes for themselves.
 // Returns not 0 if any key's lead has no range of spread orders.
 INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
-                               u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
+                              u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
   u32 misfits = 0, kinds = 0;
   ukey_t key[ITEMS];
   UNROLL

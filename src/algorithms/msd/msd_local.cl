@@ -6,18 +6,18 @@
 // the key's order bits.
 
 // Parameters in addition to those of bin_sort.cl:
-PARAMETER(RESIDENT)     // work-groups that share a compute unit
-PARAMETER(VALUES_LATE)  // 1: values are loaded after the sort, into the items' memory
-PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key, so keys are loaded again
-                        // after the sort
-PARAMETER(KEEP_KEYS)    // 1, with GATHER_KEYS: keys stay in local memory and are not loaded
-                        // again
-PARAMETER(SPREAD_BITS)  // not 0: keys are spread orders of floats; the width of a lead
-                        // (msd_count.cl) in bits
-PARAMETER(ONE_LEAD)     // with SPREAD_BITS, 1: all keys of a bucket have the same lead
-PARAMETER(SETS_ASIDE)   // see msd_set_aside.cl
+PARAMETER(RESIDENT)      // work-groups that share a compute unit
+PARAMETER(VALUES_LATE)   // 1: values are loaded after the sort, into the items' memory
+PARAMETER(GATHER_KEYS)   // 1: an item does not hold all bits of its key, so keys are loaded again
+                         // after the sort
+PARAMETER(KEEP_KEYS)     // 1, with GATHER_KEYS: keys stay in local memory and are not loaded
+                         // again
+PARAMETER(SPREAD_BITS)   // not 0: keys are spread orders of floats; the width of a lead
+                         // (msd_count.cl) in bits
+PARAMETER(ONE_LEAD)      // with SPREAD_BITS, 1: all keys of a bucket have the same lead
+PARAMETER(SETS_ASIDE)    // see msd_set_aside.cl
 PARAMETER(CLASS_DIGITS)  // see msd_set_aside.cl
-PARAMETER(CELLS)        // not 0: msd_local_or_cells (msd_cell_sort.cl) takes the place of msd_local
+PARAMETER(CELLS)  // not 0: msd_local_or_cells (msd_cell_sort.cl) takes the place of msd_local
 
 // 1: the lead is needed to make items. Otherwise it is loaded after the sort, to save registers.
 #define LEAD_SORTS (ONE_LEAD && (SORT_BITS == 32 || COMPOSITE))
@@ -233,7 +233,7 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
   const u32 zeros = head.zeros, nans = head.nans, members = zeros + nans;
   const u32 first = (u32)n - members,  // index of the first of them in aside_keys
       zeros_at = SETS_ASIDE ? starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0)
-                                  : starts[head.gap] - zeros,
+                            : starts[head.gap] - zeros,
             nans_at = KEY_NAN == NAN_FIRST ? 0 : (u32)n - nans;
   const u32 share = (u32)(((u64)members + group_count() - 1) / group_count()),
             begin = (u32)min((u64)group_id() * share, (u64)members),

@@ -211,7 +211,8 @@ OUTLINE u32 try_map(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples
     bucket[i] = is_pivot(mine, w, order[i]) ? NO_BUCKET
                                             : bucket_of_order(&mine->map, w, order[i], w.pivots);
   u32 pairs;
-  return count_crowded(mine, bucket, GATHERED, limits.map_crowd, 0, &pairs) <= limits.map_crowded;
+  return count_crowded(mine, bucket, GATHERED, limits.map_crowd, 0, MAP_BUCKETS, &pairs) <=
+         limits.map_crowded;
 #else
   return 1;
 #endif

@@ -12,14 +12,14 @@ PARAMETER(
     COUNT_WORDS)     // 32-bit words for the counts or for the tables of the samples, a power of two
 PARAMETER(SAMPLES)   // samples that each work-item of msd_count examines; 0: there are no samples
 PARAMETER(GATHERED)  // samples of each work-item from which a map is made; a multiple of SAMPLES
-PARAMETER(SPREAD_BITS)  // not 0: keys are floats that are partitioned by spread orders; the width
-                        // of a lead in bits
-PARAMETER(BUCKET_BITS)  // log2(BUCKETS); used if SPREAD_BITS is not 0
-PARAMETER(SETS_ASIDE)   // not 0: keys are set aside (msd_set_aside.cl); needs SPREAD_BITS
+PARAMETER(SPREAD_BITS)   // not 0: keys are floats that are partitioned by spread orders; the width
+                         // of a lead in bits
+PARAMETER(BUCKET_BITS)   // log2(BUCKETS); used if SPREAD_BITS is not 0
+PARAMETER(SETS_ASIDE)    // not 0: keys are set aside (msd_set_aside.cl); needs SPREAD_BITS
 PARAMETER(CLASS_DIGITS)  // 1: classes have digits of their own (msd_set_aside.cl)
-PARAMETER(TIES_MATTER)  // 1: mapped keys that tie but have different bits need the stable passes
-PARAMETER(ITEM_BITS)    // not 0: mapped keys are sorted by items of this many bits, which hold the
-                        // distance from a bucket's first order and the position in the bucket
+PARAMETER(TIES_MATTER)   // 1: mapped keys that tie but have different bits need the stable passes
+PARAMETER(ITEM_BITS)     // not 0: mapped keys are sorted by items of this many bits, which hold the
+                         // distance from a bucket's first order and the position in the bucket
 PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
 PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
 PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
@@ -55,7 +55,7 @@ typedef struct {
   u32 edges[8];  // of the samples: the inverted smallest order, then the largest. Four words for
                  // stretched keys, four for the equalizer
 #elif STRETCHES && !MAPS
-  u32 edges[4];  // the same; upper words first
+  u32 edges[4];     // the same; upper words first
 #endif
 #if MAPS
   map_t map;
@@ -205,14 +205,14 @@ INLINE u32 digits_are_few(LOCAL msd_count_memory_t* mine, const ukey_t* sample, 
 
 // Returns how many samples are in excess: they are in a bucket that already has `crowd` samples.
 // bucket[i] is the bucket of this work-item's sample i. `coarse`: 1 if these are ranges of buckets,
-// which have a word each, because narrow counts would overflow. mine->counts,
-// mine->crowded and mine->pairs must be 0 and are 0 afterwards. A sample whose bucket is NO_BUCKET
-// is left out. Sets *all_pairs to the number of pairs of samples that are in the same bucket.
-// Contains barriers.
+// which have a word each, because narrow counts would overflow. There are `buckets` of them.
+// mine->counts, mine->crowded and mine->pairs must be 0 and are 0 afterwards. A sample whose bucket
+// is NO_BUCKET is left out. Sets *all_pairs to the number of pairs of samples that are in the same
+// bucket. Contains barriers.
 #define NO_BUCKET (~0u)
 INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 samples, u32 crowd,
-                         u32 coarse, u32* all_pairs) {
-  const u32 t = local_id();
+                         u32 coarse, u32 buckets, u32* all_pairs) {
+  const u32 t = local_id(), words = coarse ? buckets : max(buckets / PER_WORD, 1u);
   u32 crowded = 0, pairs = 0;
   UNROLL
   for (u32 i = 0; i < samples; ++i) {
@@ -229,7 +229,7 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
   barrier_local();
   const u32 all = mine->crowded;
   *all_pairs = mine->pairs;
-  for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
+  for (u32 i = t; i < words; i += WG) mine->counts[i] = 0;
   barrier_local();
   if (t == 0) mine->crowded = mine->pairs = 0;
   barrier_local();
@@ -243,13 +243,13 @@ INLINE u32 count_crowded(LOCAL msd_count_memory_t* mine, const u32* bucket, u32 
 INLINE u32 samples_spread(LOCAL msd_count_memory_t* mine, u32* bucket, limits_t limits,
                           u32 coarse) {
   u32 pairs;
-  if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0, &pairs) != 0) return 0;
+  if (count_crowded(mine, bucket, SAMPLES, limits.crowd, 0, BUCKETS, &pairs) != 0) return 0;
   if (pairs > limits.pairs) return 0;
 #if MAPS || SPREAD_BITS || STRETCHES
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i)
     if (bucket[i] != NO_BUCKET) bucket[i] >>= highest_bit32(BUCKETS / COARSE);
-  if (count_crowded(mine, bucket, SAMPLES, coarse, 1, &pairs) != 0) return 0;
+  if (count_crowded(mine, bucket, SAMPLES, coarse, 1, COARSE, &pairs) != 0) return 0;
 #endif
   return 1;
 }

@@ -9,9 +9,9 @@
 //   after a pass       3  1  2 | -0  +0 | NaN
 //   sorted             -0  +0  1  2  3  NaN
 //
-// With values or positions (CLASS_DIGITS), nothing is set aside: each class has a value of the first
-// digit of its own (spread_key() in primitives.cl), and its last or only bucket is the class's. The
-// second pass leaves these buckets out, and the last launch moves their records.
+// With values or positions (CLASS_DIGITS), nothing is set aside: each class has a value of the
+// first digit of its own (spread_key() in primitives.cl), and its last or only bucket is the
+// class's. The second pass leaves these buckets out, and the last launch moves their records.
 
 PARAMETER(SETS_ASIDE)    // not 0: keys are floats with such classes, and a tile of the partition's
                          // first pass has this many keys

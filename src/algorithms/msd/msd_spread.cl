@@ -40,8 +40,9 @@ INLINE u32 exponent_of(u32 lead) {
 #else
 #define ZERO_LEADS 0u
 #define NAN_LEADS 0u
-#define GAP_LEADS \
-  (SETS_ASIDE && BUCKET_BITS < SPREAD_BITS ? 1u << (SPREAD_BITS - min(BUCKET_BITS, SPREAD_BITS)) : 1u)
+#define GAP_LEADS                                                                                \
+  (SETS_ASIDE && BUCKET_BITS < SPREAD_BITS ? 1u << (SPREAD_BITS - min(BUCKET_BITS, SPREAD_BITS)) \
+                                           : 1u)
 #endif
 
 // Exponents beyond those of the samples that get space, too, if enough spread orders are left. A
@@ -83,9 +84,14 @@ INLINE void count_parts(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
 #define OWN_LEADS (LEADS > WG ? LEADS / WG : 1u)
 #define LEAD(i) (local_id() * OWN_LEADS + (i))
 
-// Returns the samples of the lead, with those of its part that has the most in the upper 16 bits.
-INLINE u32 samples_of_lead(LOCAL const msd_count_memory_t* mine, u32 lead) {
-  u32 seen = 0, most = 0;
+// How many samples a lead is expected to have, if the random error of the samples is at the lead's
+// expense; 0 if it has none.
+typedef struct {
+  u32 all;      // in the whole lead
+  u32 densest;  // if the whole lead were as dense as the densest place in it
+} likely_t;
+INLINE likely_t likely_samples(LOCAL const msd_count_memory_t* mine, u32 lead) {
+  u32 seen = 0, most = 0;  // samples of the lead, and of its part with the most
   if (LEAD_PARTS == 8) {
     const uint4 w = ((LOCAL const uint4*)mine->counts)[lead];
     const u32 sum = w.x + w.y + w.z + w.w;
@@ -98,33 +104,27 @@ INLINE u32 samples_of_lead(LOCAL const msd_count_memory_t* mine, u32 lead) {
       seen += samples, most = max(most, samples);
     }
   }
-  return seen | most << 16;
-}
-
-// Returns how many samples the lead is expected to have if the random error of the samples is at
-// the lead's expense; 0 if it has none. `of_lead` comes from samples_of_lead. `densest`: if the
-// whole lead were as dense as the densest place in it.
-INLINE u32 likely_samples(u32 of_lead, u32 densest) {
-  const u32 seen = of_lead & 0xffff, most = of_lead >> 16;
-  if (seen == 0) return 0;
-  const u32 all = seen + 4 + root(seen);
+  likely_t likely;
+  likely.all = likely.densest = 0;
+  if (seen == 0) return likely;
+  likely.all = seen + 4 + root(seen);
   // Within its part the density changes, too: by a quarter of the difference between the part and
   // the lead.
-  return densest ? max(all, LEAD_PARTS * (most + 1 + root(most)) + (LEAD_PARTS * most - seen) / 4)
-                 : all;
+  likely.densest =
+      max(likely.all, LEAD_PARTS * (most + 1 + root(most)) + (LEAD_PARTS * most - seen) / 4);
+  return likely;
 }
 
 // Returns the range of the samples' exponents, and their signs. Sets `below` and `above` to how
-// many of these exponents are smaller and larger than all common ones. `of_lead` has the samples of
-// the work-item's leads. Contains a barrier.
-INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, const u32* of_lead) {
+// many of these exponents are smaller and larger than all common ones. Contains a barrier.
+INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, const likely_t* likely) {
   UNROLL
   for (u32 i = 0; i < OWN_LEADS; ++i) {
-    const u32 e = exponent_of(LEAD(i)), likely = likely_samples(of_lead[i], 0);
-    if (likely == 0 || e == 0 || e == LEADS / 2 - 1) continue;
+    const u32 e = exponent_of(LEAD(i));
+    if (likely[i].all == 0 || e == 0 || e == LEADS / 2 - 1) continue;
     local_max(&mine->exponents[0], LEADS - e);
     local_max(&mine->exponents[1], e + 1);
-    if (likely > SAMPLES * WG / 128) {
+    if (likely[i].all > SAMPLES * WG / 128) {
       local_max(&mine->exponents[2], LEADS - e);
       local_max(&mine->exponents[3], e + 1);
     }
@@ -146,8 +146,8 @@ INLINE exponents_t find_exponents(LOCAL msd_count_memory_t* mine, const u32* of_
 INLINE void write_classes(GLOBAL u32* table, GLOBAL u32* back, u32 zeros) {
   const u32 nans = KEY_NAN == NAN_FIRST ? 0 : LEADS - CLASS_LEADS, i = local_id();
   if (i >= 2) return;
-  table[LEADS + i] = i == 0 ? (ZERO_LEADS != 0 ? zeros : NO_CLASS)
-                            : (NAN_LEADS != 0 ? nans : NO_CLASS);
+  table[LEADS + i] =
+      i == 0 ? (ZERO_LEADS != 0 ? zeros : NO_CLASS) : (NAN_LEADS != 0 ? nans : NO_CLASS);
   // class_lead() chooses by the lowest bit of the lead.
   if (ZERO_LEADS != 0) back[zeros + i] = gather_entry(LEADS / 2 - i, zeros + i, 0);
   const u32 nan_lead = i == 0 ? 0u : KEY_NAN == NAN_FIRST ? 1u : LEADS - 1;
@@ -155,8 +155,8 @@ INLINE void write_classes(GLOBAL u32* table, GLOBAL u32* back, u32 zeros) {
 }
 #endif
 
-// Writes the tables `table` and `back`, and sets mine->spread to the count's table. log2_times[i] is
-// the log2 of the factor of the work-item's lead i, or SPREAD_NONE. Contains barriers.
+// Writes the tables `table` and `back`, and sets mine->spread to the count's table. log2_times[i]
+// is the log2 of the factor of the work-item's lead i, or SPREAD_NONE. Contains barriers.
 INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                          const u32* log2_times) {
   index_t sum = 0, sum_before_zeros = 0, all;
@@ -196,16 +196,17 @@ INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOB
 }
 
 // Chooses how many spread orders each lead gets, and sets log2_times[i] to the log2 of that of the
-// work-item's lead i. Returns the number of spread orders if only the samples' exponents have
-// space. Contains barriers.
-INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, const u32* of_lead,
-                         u32* log2_times, u32 most, u32 densest) {
+// work-item's lead i. `densest`: by its densest place. Returns the number of spread orders if only
+// the samples' exponents have space. Contains barriers.
+INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents,
+                         const likely_t* likely, u32* log2_times, u32 most, u32 densest) {
   index_t sum = 0, all;
   UNROLL
   for (u32 i = 0; i < OWN_LEADS; ++i) {
-    const u32 likely = likely_samples(of_lead[i], densest);
-    u32 power = 0;
-    while (256 * likely > most << power && power < SPREAD_BITS) ++power;
+    // The fewest doublings after which 256 * samples <= most << power.
+    const u32 samples = densest ? likely[i].densest : likely[i].all,
+              ratio = samples != 0 ? (256 * samples - 1) / most : 0,
+              power = ratio != 0 ? min(highest_bit32(ratio) + 1, (u32)SPREAD_BITS) : 0;
     log2_times[i] = power;
     sum += LEAD(i) < LEADS && has_space(exponents, LEAD(i)) ? 1u << power : 0;
   }
@@ -224,11 +225,15 @@ INLINE u32 choose_ranges(LOCAL msd_count_memory_t* mine, exponents_t exponents, 
 // leads). Returns 0 if there are not enough spread orders. Contains barriers.
 INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL u32* back,
                        u32 most) {
-  u32 of_lead[OWN_LEADS], log2_times[OWN_LEADS];
+  likely_t likely[OWN_LEADS];
+  u32 log2_times[OWN_LEADS];
   UNROLL
   for (u32 i = 0; i < OWN_LEADS; ++i)
-    of_lead[i] = LEAD(i) < LEADS ? samples_of_lead(mine, LEAD(i)) : 0;
-  exponents_t exponents = find_exponents(mine, of_lead);
+    if (LEAD(i) < LEADS)
+      likely[i] = likely_samples(mine, LEAD(i));
+    else
+      likely[i].all = likely[i].densest = 0;
+  exponents_t exponents = find_exponents(mine, likely);
   const u32 few_below = exponents.below + 1, few_above = exponents.above + 1;
   exponents.below = exponents.above = 0;
   u32 sides = exponents.sides != 3 ? 1 : 2;
@@ -236,7 +241,7 @@ INLINE u32 make_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOBAL
   // After find_exponents, nothing reads the counts.
   for (u32 i = local_id(); i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
 #define CHOOSE(limit, densest) \
-  all = choose_ranges(mine, exponents, of_lead, log2_times, limit, densest)
+  all = choose_ranges(mine, exponents, likely, log2_times, limit, densest)
   u32 all;
   CHOOSE(most, 1);
   if (all + beyond > LEADS) CHOOSE(most + most / 16, 1);

@@ -116,7 +116,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #define KIND_INFINITE 2u
 #define KIND_NEGATIVE_ZERO 4u
 // Returns 1 if members of a class and other keys need the same lead.
-#define KINDS_CONFLICT(zeros, nans, kinds)                          \
+#define KINDS_CONFLICT(zeros, nans, kinds)                                 \
   (((zeros) && ((kinds)&KIND_DENORMAL) && ((kinds)&KIND_NEGATIVE_ZERO)) || \
    ((nans) && ((kinds)&KIND_INFINITE)))
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
@@ -197,7 +197,8 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
 #if CLASS_DIGITS
     if (kinds != 0) local_or(&mine->kinds, kinds);
-    if (members != 0) local_add(&mine->zeros, members & 0xffff), local_add(&mine->nans, members >> 16);
+    if (members != 0)
+      local_add(&mine->zeros, members & 0xffff), local_add(&mine->nans, members >> 16);
 #endif
     spreads = samples_spread(mine, bucket, limits, limits.coarse);
 #if CLASS_DIGITS
@@ -246,9 +247,8 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     ukey_t others_only[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
-      others_only[i] = is_pivot(mine, v.window, key_order(sample[i]))
-                           ? UNLIKE_OTHERS(i)
-                           : sample[i];
+      others_only[i] =
+          is_pivot(mine, v.window, key_order(sample[i])) ? UNLIKE_OTHERS(i) : sample[i];
     spreads = v.mapped = count_repeats(mine, others_only) <= limits.repeats;
   }
 #endif

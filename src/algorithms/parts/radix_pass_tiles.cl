@@ -26,7 +26,7 @@ PARAMETER(LISTED)     // 1: only the listed parts of the list are sorted (radix_
 PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_count.cl) in bits; 0:
                         // no spread orders
 PARAMETER(CLASS_DIGITS)  // used with SPREAD_BITS: see class_lead()
-PARAMETER(MAP_LOCAL)    // 1: the map is copied to local memory; used if MAP_CELLS is not 0
+PARAMETER(MAP_LOCAL)     // 1: the map is copied to local memory; used if MAP_CELLS is not 0
 
 // With MAP_CELLS, which needs SEGMENTED, a digit consists of some bits of the number of the key's
 // bucket (key_map.cl). Each digit is looked up once. In the pipelined order, local memory keeps it.

@@ -350,8 +350,7 @@ INLINE u32 find_segments(LOCAL onesweep_memory_t* mine, GLOBAL const u32* starts
   // A class needs no second digit. Its members stay in the output of the first pass.
   if (p.number != 0 && is_class_digit(p.spread, t)) moved = 0;
 #endif
-  const u32 first_tile =
-      (u32)wg_scan_add(mine->scratch, RADIX, (moved + TILE - 1) / TILE, &all);
+  const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (moved + TILE - 1) / TILE, &all);
   if (t < p.segments) {
     if (t == 0) mine->segments[0] = segment_begin;
     mine->segments[t + 1] = segment_end;
