@@ -262,22 +262,22 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 #if CLASSES
 // Rows of a sub-group's keys that are certainly in one tile.
 #define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
-// Counts the first `count` keys of a work-group's turn, the members of classes for themselves.
-// Returns not 0 if any key's lead has no range of spread orders.
-INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* keys, u64 base,
-                              u32 count, GLOBAL u32* counts, u32 shift, GLOBAL u32* aside) {
+// Counts the first `count` keys of a block, the members of classes for themselves. The block begins
+// at index `base` of the list; bucket[i] is the bucket of the work-item's key i, or has the bit
+// HAS_CLASS. Returns not 0 if any key's lead has no range of spread orders.
+INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* block, u64 base,
+                              u32 count, u32* bucket, GLOBAL u32* counts, u32 shift,
+                              GLOBAL u32* aside) {
   u32 misfits = 0, kinds = 0;
-  ukey_t key[ITEMS];
-  UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) key[i] = keys[base + min(KEY_AT(i), count - 1)];
   UNROLL
   for (u32 row = 0; row < ITEMS; row += TILE_ROWS) {
     u32 members = 0;
     UNROLL
     for (u32 i = row; i < row + TILE_ROWS; ++i) {
       if (KEY_AT(i) >= count) continue;
-      const u32 bucket = bucket_or_class(mine, key[i], shift, &members, &misfits, &kinds);
-      if (bucket != NO_BUCKET) count_bucket(mine->counts, counts, bucket, 1);
+      if (bucket[i] >= HAS_CLASS)
+        bucket[i] = bucket_or_class(mine, block[KEY_AT(i)], shift, &members, &misfits, &kinds);
+      if (bucket[i] != NO_BUCKET) count_bucket(mine->counts, counts, bucket[i], 1);
     }
     add_aside(mine, aside, base + KEY_AT(row), members);
   }
@@ -325,20 +325,26 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
       for (u32 i = 0; i < ITEMS; ++i)
         bucket[i] = bucket_of(mine, block[KEY_AT(i)], shift, v, mapped, &others);
 #if CLASSES
-      if (mapped) {  // the same for all work-items
-        misfits |= others;
-      } else if (sg_ballot(sg, others) != 0) {
-        misfits |= count_with_classes(mine, keys, base, BLOCK, counts, shift, aside);
-        continue;
+      if (!mapped) {  // the same for all work-items
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i) others |= bucket[i] & HAS_CLASS;
+        if (sg_ballot(sg, others) != 0) {
+          misfits |= count_with_classes(mine, block, base, BLOCK, bucket, counts, shift, aside);
+          continue;
+        }
       }
-#else
-      misfits |= others;
 #endif
+      misfits |= others;
       count_block(mine, sg, counts, bucket);
     } else {
 #if CLASSES
       if (!mapped) {
-        misfits |= count_with_classes(mine, keys, base, (u32)(n - base), counts, shift, aside);
+        const u32 count = (u32)(n - base);
+        u32 bucket[ITEMS], others = 0;
+        UNROLL
+        for (u32 i = 0; i < ITEMS; ++i)
+          bucket[i] = bucket_of(mine, block[min(KEY_AT(i), count - 1)], shift, v, 0, &others);
+        misfits |= count_with_classes(mine, block, base, count, bucket, counts, shift, aside);
         continue;
       }
 #endif

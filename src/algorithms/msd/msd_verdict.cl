@@ -70,8 +70,8 @@ INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
 // Returns the key's bucket. `mapped` must be a compile-time constant: 0, 1, WITH_PIVOTS if the map
 // has pivots, STRETCHED or EQUALIZED. If the key cannot be stretched, sets *others to 1. If the key
 // is mapped and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not
-// mapped and may be a member of a class, or if its lead has no spread orders, sets *others to 1
-// and returns a meaningless number.
+// mapped and may tie, or if its lead has no spread orders, sets *others to 1 and returns a
+// meaningless number. With CLASSES, the bucket then has the bit HAS_CLASS instead.
 #define WITH_PIVOTS 2
 #define STRETCHED 3
 #define EQUALIZED 4
@@ -98,11 +98,11 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
 #if CLASSES
-  if (entry >= HAS_CLASS) *others = 1;
+  return bucket_of_spread(order, entry, shift) | (entry & HAS_CLASS);
 #else
   if (entry >= HAS_CLASS && (entry == SPREAD_NONE || key_ties(key))) *others = 1;
-#endif
   return bucket_of_spread(order, entry, shift);
+#endif
 #else
   return key_digit(key, shift, BUCKETS - 1);
 #endif
