@@ -221,8 +221,9 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       fill([&] {
         const std::uint64_t fraction = random.below(exponent), negative = random.next() & sign;
         if (random.below(1000) >= of_thousand)
-          return negative | (infinity / 2 & infinity) - random.below(4) * exponent | fraction;
-        const bool is_nan = kind == 0 || (kind == 1 && random.below(2) == 0);
+          return negative | ((infinity / 2 & infinity) - random.below(4) * exponent) | fraction;
+        const bool is_nan = kind == 0 || random.below(2) == 0;
+        if (kind == 2) return is_nan ? infinity | exponent / 2 : sign;
         return negative | (is_nan ? infinity | fraction | 1 : 0);
       });
       break;

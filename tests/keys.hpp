@@ -25,8 +25,8 @@ enum class Distribution : std::uint8_t {
   leads,  // some 800 keys for each of consecutive values of the leading 14 bits; not in the table
   classes,  // numbers, and keys of different bits that are equal: NaN, -0, +0; 0.1 %, 10 %, 50 % or
             // all, by the seed; not in the table
-  ties,     // floats of four exponents, and NaN, -0, +0: 0.1 %, 10 % or 50 %, by the seed; not in
-            // the table
+  ties,  // floats of four exponents, and 0.1 %, 10 % or 50 % NaN, or NaN, -0 and +0, or one kind of
+         // NaN and -0, by the seed; not in the table
   clusters,  // a wide window with outliers, a narrow cluster and a frequent key; not in the table
   peaks,     // floats: peaks of few exponents on one side of zero or on both, by the seed, and some
              // keys between and beyond them; integers: random; not in the table

@@ -33,7 +33,7 @@ RadixPassOptions pass_options(const Problem& problem, const Shape& shape) {
           .map = shape.mapped_keys.items == 0 ? shape.map : KeyMap{},
           .equalizer = shape.equalized_keys.items == 0 ? shape.equalizer : Equalizer{},
           .spread_bits = shape.spread_bits,
-          .class_digits = shape.class_digits,
+          .class_digits = shape.class_digits != 0,
           .stretches = shape.stretch.possible,
           .tries_leading = shape.passes_partition,
           .skewed = true,

@@ -14,7 +14,7 @@ PARAMETER(ITEMS)     // keys that a work-item loads at a time
 PARAMETER(START_WG)  // work-items of a work-group of msd_start
 PARAMETER(LISTS)     // 1: mapped buckets that are too large are listed; used if MAP_CELLS is not 0
 PARAMETER(SETS_ASIDE)      // not 0: keys are set aside (msd_set_aside.cl)
-PARAMETER(CLASS_DIGITS)    // 1: classes have digits of their own (msd_set_aside.cl)
+PARAMETER(CLASS_DIGITS)    // not 0: classes may have digits of their own (msd_set_aside.cl)
 PARAMETER(VERDICT_MAPPED)  // the value of *skewed if keys are mapped; see msd_count
 PARAMETER(VERDICT_LISTED)  // the same if some buckets are listed, too
 
@@ -74,12 +74,11 @@ INLINE void count_bucket(LOCAL u32* counts, GLOBAL u32* global_counts, u32 bucke
 }
 
 #if SETS_ASIDE
-// Called by the last work-group of the count. Replaces the number of members in each tile by the
-// number in the tiles before it, and writes the head of `aside`. Returns how many keys are set
-// aside. Contains barriers.
+// Called by the last work-group of the count, if members are set aside. Replaces the number of
+// members in each tile by the number in the tiles before it, and writes the head of `aside`.
+// Returns how many keys are set aside. Contains barriers.
 OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n) {
   KNOWN_LOCAL(mine);
-  if (load_relaxed(&aside[ASIDE_FOUND]) == 0) return 0;
   GLOBAL u32* words = aside + ASIDE_HEAD;
   const u32 tiles = (u32)((n + SETS_ASIDE - 1) / SETS_ASIDE), own = (tiles + WG - 1) / WG,
             begin = min(local_id() * own, tiles), end = min(begin + own, tiles);
@@ -100,6 +99,7 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
     aside[0] = words[2 * tiles] = (u32)all_zeros;
     aside[1] = words[2 * tiles + 1] = (u32)all_nans;
     aside[2] = mine->gap;
+    aside[ASIDE_FOUND] = FOUND_ASIDE;
   }
   return (u32)(all_zeros + all_nans);
 }
@@ -116,14 +116,22 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
   spread[lead] = spread_entry(class_lead(first, lead), 0);
 }
-// Called by one work-item of the last work-group of the count. Writes the head of `aside`, and
-// gives the leads of members their digits. Returns 1 if other keys have these leads, too.
+// Called by one work-item of the last work-group of the count. Returns the head's word `found`. If
+// it is FOUND_DIGITS, writes the head of `aside`, and gives the leads of members their digits; else
+// the members have no bucket. Sets *skewed to 1 if there is no way for them.
 INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside,
-                         GLOBAL u32* counts, GLOBAL u32* spread, u32 shift) {
+                         GLOBAL u32* counts, GLOBAL u32* spread, u32 shift, GLOBAL u32* skewed) {
   const u32 nans = KEY_NAN != NAN_BITS ? load_relaxed(&counts[NANS_BUCKET]) : 0,
             kinds = load_relaxed(&aside[ASIDE_FOUND]);
   u32 zeros = KEY_ZEROS == ZEROS_TIED ? load_relaxed(&counts[ZEROS_BUCKET]) : 0;
-  if (KINDS_CONFLICT(zeros, nans, kinds)) return 1;
+  aside[ASIDE_FOUND] = 0;
+  if (zeros + nans == 0) return 0;
+  if (need_other_ways(kinds)) {
+    if (KEY_ZEROS == ZEROS_TIED) counts[ZEROS_BUCKET] = 0;
+    if (KEY_NAN != NAN_BITS) counts[NANS_BUCKET] = 0;
+    if (!SETS_ASIDE) global_add(skewed, 1u);
+    return SETS_ASIDE ? FOUND_ASIDE : 0;
+  }
   const ukey_t zero = untied_order(0), other = untied_order(KEY_SIGN);
   if (zeros != 0 && (kinds & KIND_DENORMAL)) {
     // All zeros are +0: keys like others.
@@ -141,8 +149,8 @@ INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside
     move_lead(spread, KEY_NAN == NAN_FIRST ? 1 : LEADS - 1, spread[LEADS + 1]);
   }
   aside[0] = zeros, aside[1] = nans, aside[2] = mine->gap;
-  aside[ASIDE_FOUND] = zeros + nans;
-  return 0;
+  aside[ASIDE_FOUND] = zeros + nans != 0 ? FOUND_DIGITS : 0;
+  return aside[ASIDE_FOUND];
 }
 #else
 #define MAY_BE_LARGE(bucket) 0
@@ -235,8 +243,8 @@ INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
 #endif
 
 #if CLASSES
-// Adds the members among one row of a sub-group's keys to the count of their tile or, with
-// CLASS_DIGITS, of the work-group. `at` is the index of one of these keys.
+// Adds the members among one row of a sub-group's keys to the counts of the work-group and, with
+// SETS_ASIDE, of their tile. `at` is the index of one of these keys.
 INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
 #if SG_NATIVE
   if (sg_ballot(0, members != 0) == 0) return;
@@ -247,11 +255,9 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
   if (members == 0) return;
 #if SETS_ASIDE
   global_add(&aside[ASIDE_HEAD + 2 * (u32)(at / SETS_ASIDE)], members);
-  mine->found = 1;
-#else
+#endif
   local_add(&mine->zeros, members & 0xffff);
   local_add(&mine->nans, members >> 16);
-#endif
 }
 #endif
 
@@ -281,9 +287,7 @@ INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_
     }
     add_aside(mine, aside, base + KEY_AT(row), members);
   }
-#if CLASS_DIGITS
   if (kinds != 0) local_or(&mine->kinds, kinds);
-#endif
   return misfits;
 }
 #endif
@@ -363,9 +367,7 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
-#if SETS_ASIDE
-  if (t == 0 && mine->found) global_add(&aside[ASIDE_FOUND], 1u);
-#elif CLASS_DIGITS
+#if CLASSES
   if (t == 0 && mine->zeros != 0) global_add(&counts[ZEROS_BUCKET], mine->zeros);
   if (t == 0 && mine->nans != 0) global_add(&counts[NANS_BUCKET], mine->nans);
   if (t == 0 && mine->kinds != 0) global_or(&aside[ASIDE_FOUND], mine->kinds);
@@ -408,9 +410,7 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   const u32 t = local_id();
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = mine->pairs = 0;
-#if SETS_ASIDE
-  if (t == 0) mine->found = 0;
-#elif CLASS_DIGITS
+#if CLASSES
   if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
 #endif
 #if SPREAD_BITS
@@ -470,8 +470,8 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   done          work space: two words, 0 at first
 //   starts        out: the index where each bucket begins, then the end; keys that are set aside
 //                 are not counted
-//   aside         in and out, SETS_ASIDE: 0 at first; see msd_set_aside.cl. Out, CLASS_DIGITS: only
-//                 its head
+//   aside         in and out, CLASS_DIGITS: 0 at first; see msd_set_aside.cl. Without SETS_ASIDE it
+//                 is only a head
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 pairs_most,
@@ -546,11 +546,12 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     return;
   }
 #endif
-#if SETS_ASIDE
-  n -= scan_aside(mine, aside, n);
-#elif CLASS_DIGITS
-  if (t == 0 && place_classes(mine, aside, counts, spread, shift)) global_add(skewed, 1u);
+#if CLASSES
+  if (t == 0) mine->found = place_classes(mine, aside, counts, spread, shift, skewed);
   barrier_all();  // start_buckets reads the counts
+#endif
+#if SETS_ASIDE
+  if (mine->found == FOUND_ASIDE) n -= scan_aside(mine, aside, n);
 #endif
 #if EQUALIZES
   if (v.equalized) {

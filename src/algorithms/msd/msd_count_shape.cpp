@@ -63,8 +63,8 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
   const std::uint64_t pivots = shape.map.cells == 0     ? 0
                                : has_much_local(device) ? pivot_words
                                                         : 4096;
-  // Eight parts of each lead (msd_spread.cl), two in a word. Fewer parts do not show where the leads
-  // of f64 are dense.
+  // Eight parts of each lead (msd_spread.cl), two in a word. Fewer parts do not show where the
+  // leads of f64 are dense.
   const std::uint64_t parts =
       shape.spread_bits != 0 && has_much_local(device) ? std::uint64_t{4} << shape.spread_bits : 0;
   return std::max({counts, digit_counts, tags, pivots, entries, parts});

@@ -29,7 +29,7 @@ kernels::Defines LocalSort::defines(const Problem& problem, const Shape& shape) 
       .set("ONE_LEAD", int{spread != 0 && shape.bits >= spread})
       .set("STRETCHES", int{shape.stretch.possible})
       .set("SETS_ASIDE", shape.aside_tile)
-      .set("CLASS_DIGITS", int{shape.class_digits})
+      .set("CLASS_DIGITS", shape.class_digits)
       .set("CELLS", shape.tiles.cells)
       .local_struct(shape.tiles.cells != 0 ? "local_or_cells_t" : "msd_local_memory_t", bytes);
   if (shape.equalizer.possible()) {
@@ -93,7 +93,7 @@ kernels::Defines KeyPartition::defines(const Problem& problem, const Shape& shap
       .set("SPREAD_BITS", mapped ? 0 : shape.spread_bits)
       .set("STRETCHES", int{!mapped && !equalized && shape.stretch.possible})
       .set("SETS_ASIDE", sets_aside ? shape.aside_tile : 0)
-      .set("CLASS_DIGITS", 0)
+      .set("CLASS_DIGITS", sets_aside || mapped || equalized ? 0 : shape.class_digits)
       .set("MAP_LOCAL", int{local_map})
       .local_struct("msd_partition_memory_t", bytes);
   (mapped ? shape.map : KeyMap{}).set(defines);
@@ -130,7 +130,7 @@ kernels::Defines CountShape::defines(const Problem& problem, const Shape& shape)
       .set("STRETCH_MOST", shape.stretch.most)
       .set("BUCKET_BITS", shape.bits)
       .set("SETS_ASIDE", shape.aside_tile)
-      .set("CLASS_DIGITS", int{shape.class_digits})
+      .set("CLASS_DIGITS", shape.class_digits)
       .set("EQUALIZED_BINS", sorts_positions(problem) ? 0 : std::bit_width(shape.local.bins()) - 1)
       .local_struct("msd_count_memory_t", bytes);
   shape.map.set(defines);

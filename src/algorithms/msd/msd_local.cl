@@ -224,28 +224,32 @@ INLINE void sort_bucket(LOCAL msd_local_memory_t* mine, sub_group_t sg, u64 begi
   STORE_RECORDS(key)
 }
 
-#if SETS_ASIDE || CLASS_DIGITS
+#if CLASS_DIGITS
 // Moves this work-group's portion of the members of classes to their places in the output.
 INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
                          GLOBAL const ukey_t* aside_keys, GLOBAL ukey_t* keys_out,
                          GLOBAL const value_t* aside_values, GLOBAL value_t* values_out,
                          GLOBAL const u32* back) {
+  const u32 is_aside = SETS_ASIDE && head.found == FOUND_ASIDE;
   const u32 zeros = head.zeros, nans = head.nans, members = zeros + nans;
-  const u32 first = (u32)n - members,  // index of the first of them in aside_keys
-      zeros_at = SETS_ASIDE ? starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0)
-                            : starts[head.gap] - zeros,
+  const u32 first = (u32)n - members,  // if set aside: index of the first of them in aside_keys
+      zeros_at = is_aside ? starts[head.gap] + (KEY_NAN == NAN_FIRST ? nans : 0)
+                          : starts[head.gap] - zeros,
             nans_at = KEY_NAN == NAN_FIRST ? 0 : (u32)n - nans;
   const u32 share = (u32)(((u64)members + group_count() - 1) / group_count()),
             begin = (u32)min((u64)group_id() * share, (u64)members),
             end = min(begin + share, members);
   for (u32 i = begin + local_id(); i < end; i += WG) {
     const u32 out = i < zeros ? zeros_at + i : nans_at + (i - zeros);
-#if SETS_ASIDE
-    keys_out[out] = aside_keys[first + i];
-#else
+    if (is_aside) {
+      keys_out[out] = aside_keys[first + i];
+      continue;
+    }
     // They are spread orders, and already at their places of the other memory.
     const ukey_t order = aside_keys[out];
-    if (keys_out) keys_out[out] = key_of_order(gather_order(order, back[spread_index(order)]));
+    if (!VALUE_BYTES || keys_out)
+      keys_out[out] = key_of_order(gather_order(order, back[spread_index(order)]));
+#if VALUE_BYTES
     values_out[out] = aside_values[out];
 #endif
   }
@@ -263,8 +267,8 @@ INLINE void put_in_place(aside_head_t head, GLOBAL const u32* starts, u64 n,
 //   shift                 an item's bits from this one upwards choose its bin
 //   n                     the number of all records
 //   stretched_by          in, STRETCHES: a stretch_t (stretch.cl)
-//   aside                 in, SETS_ASIDE or CLASS_DIGITS: see msd_set_aside.cl
-//   aside_keys, aside_values  in, SETS_ASIDE or CLASS_DIGITS: the output of the partition's first
+//   aside                 in, CLASS_DIGITS: see msd_set_aside.cl
+//   aside_keys, aside_values  in, CLASS_DIGITS: the output of the partition's first
 //                         pass
 //   has_gap               SETS_ASIDE, 1: keys_in leaves the places of the keys that are set aside
 //                         free
@@ -285,23 +289,20 @@ void msd_local(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
 #else
   const u32 stretched = 0;
 #endif
-#if SETS_ASIDE || CLASS_DIGITS
+#if CLASS_DIGITS
   const aside_head_t head = load_aside(aside);
 #endif
   if (is_off) return;
-#if SETS_ASIDE
-  if (head.found != 0)
-    put_in_place(head, starts, n, aside_keys, keys_out, aside_values, values_out, back);
-  const u64 out = begin + aside_before(head, group_id());
-  if (has_gap) begin = out;
-#else
+  u64 out = begin;
 #if CLASS_DIGITS
   if (head.found != 0) {
     put_in_place(head, starts, n, aside_keys, keys_out, aside_values, values_out, back);
-    if (is_class_bucket(head, group_id(), group_count())) return;
-  }
+    if (head.found == FOUND_DIGITS && is_class_bucket(head, group_id(), group_count())) return;
+#if SETS_ASIDE
+    if (head.found == FOUND_ASIDE) out += aside_before(head, group_id());
+    if (has_gap) begin = out;
 #endif
-  const u64 out = begin;
+  }
 #endif
   if (count == 0) return;
   sort_bucket(mine, sg, begin, out, count, keys_in, keys_out, values_in, values_out, back,

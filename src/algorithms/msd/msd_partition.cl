@@ -317,8 +317,12 @@ INLINE u32 begin_pass(LOCAL msd_partition_memory_t* mine, pass_t p, u32 turn) {
 #if SETS_ASIDE
   if (p.number == 0 && t == 0) end = p.n;  // `starts` is without what is set aside
 #endif
-  const u32 first_tile =
-      (u32)wg_scan_add(mine->scratch, RADIX, (end - begin + TILE - 1) / TILE, &all);
+  u32 moved = end - begin;
+#if SPREAD_BITS && CLASS_DIGITS
+  // The members of a class stay in the output of the first pass.
+  if (p.number != 0 && is_class_digit(p.spread, t)) moved = 0;
+#endif
+  const u32 first_tile = (u32)wg_scan_add(mine->scratch, RADIX, (moved + TILE - 1) / TILE, &all);
   if (t < p.segments) {
     if (t == 0) mine->segments[0] = begin;
     mine->segments[t + 1] = end;
@@ -585,7 +589,7 @@ void msd_partition(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_a, GLOBAL u
 #endif
 #if !MAPS
   // Lists with keys that are set aside have a launch of their own, because it needs more registers.
-  if (aside && (aside[ASIDE_FOUND] != 0) != (SETS_ASIDE != 0)) return;
+  if (aside && (aside[ASIDE_FOUND] == FOUND_ASIDE) != (SETS_ASIDE != 0)) return;
 #endif
 #if MAP_LOCAL
   copy_map(&mine->map, map, WG);

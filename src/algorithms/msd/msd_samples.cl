@@ -16,7 +16,7 @@ PARAMETER(SPREAD_BITS)   // not 0: keys are floats that are partitioned by sprea
                          // of a lead in bits
 PARAMETER(BUCKET_BITS)   // log2(BUCKETS); used if SPREAD_BITS is not 0
 PARAMETER(SETS_ASIDE)    // not 0: keys are set aside (msd_set_aside.cl); needs SPREAD_BITS
-PARAMETER(CLASS_DIGITS)  // 1: classes have digits of their own (msd_set_aside.cl)
+PARAMETER(CLASS_DIGITS)  // not 0: classes may have digits of their own (msd_set_aside.cl)
 PARAMETER(TIES_MATTER)   // 1: mapped keys that tie but have different bits need the stable passes
 PARAMETER(ITEM_BITS)     // not 0: mapped keys are sorted by items of this many bits, which hold the
                          // distance from a bucket's first order and the position in the bucket
@@ -34,7 +34,7 @@ PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, 
 
 #define MAPS (MAP_CELLS != 0)
 // 1: NaNs and tied zeros are not counted with other keys.
-#define CLASSES (SETS_ASIDE || CLASS_DIGITS)
+#define CLASSES CLASS_DIGITS
 
 // COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -55,7 +55,7 @@ typedef struct {
   u32 edges[8];  // of the samples: the inverted smallest order, then the largest. Four words for
                  // stretched keys, four for the equalizer
 #elif STRETCHES && !MAPS
-  u32 edges[4];     // the same; upper words first
+  u32 edges[4];  // the same; upper words first
 #endif
 #if MAPS
   map_t map;
@@ -74,13 +74,10 @@ typedef struct {
   u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
   u32 last;                // 1: this is the last work-group of the count
 #if CLASSES
-  u32 gap;  // number of the first bucket after the zeros
-#endif
-#if SETS_ASIDE
-  u32 found;  // not 0: keys were set aside
-#elif CLASS_DIGITS
+  u32 gap;          // number of the first bucket after the zeros
   u32 zeros, nans;  // members of each class that this work-group has counted
-  u32 kinds;        // the KIND bits of its other keys with their leads
+  u32 kinds;        // the KIND bits of the keys with their leads
+  u32 found;        // in the last work-group of the count: the head's word `found`
 #endif
 } msd_count_memory_t;
 

@@ -9,25 +9,30 @@
 //   after a pass       3  1  2 | -0  +0 | NaN
 //   sorted             -0  +0  1  2  3  NaN
 //
-// With values or positions (CLASS_DIGITS), nothing is set aside: each class has a value of the
-// first digit of its own (spread_key() in primitives.cl), and its last or only bucket is the
-// class's. The second pass leaves these buckets out, and the last launch moves their records.
+// Instead, each class can have a value of the first digit of its own (CLASS_DIGITS; class_lead() in
+// primitives.cl). Its last or only bucket is the class's. The second pass leaves these buckets out,
+// and the last launch moves their records. Keys with values always take this way, and keys alone if
+// all members of a class have the same bits, because their passes are not stable.
 
 PARAMETER(SETS_ASIDE)    // not 0: keys are floats with such classes, and a tile of the partition's
                          // first pass has this many keys
-PARAMETER(CLASS_DIGITS)  // 1: keys are floats with values or positions and such classes
+PARAMETER(CLASS_DIGITS)  // not 0: keys are floats with such classes, which may have digits of their
+                         // own. 2: only if all members of a class have the same bits
 
 // The memory `aside` has ASIDE_HEAD words, then two words for each tile of the first pass: how many
 // zeros and how many NaNs are set aside in the tiles before it. The last two words are the totals
 // of all tiles.
 #define ASIDE_HEAD 4u
 #define ASIDE_FOUND 3u  // the head's word `found`
+// Its values if the list has members of classes.
+#define FOUND_ASIDE 1u   // they are set aside
+#define FOUND_DIGITS 2u  // they have digits of their own
 
 #if SETS_ASIDE || CLASS_DIGITS
 typedef struct {
   u32 zeros, nans;  // members of each class in the list
   u32 gap;          // the first bucket that sorts after the zeros
-  u32 found;        // not 0: there are members
+  u32 found;        // FOUND_ASIDE or FOUND_DIGITS; 0: there are no members
 } aside_head_t;
 INLINE aside_head_t load_aside(GLOBAL const u32* aside) {
   const uint4 words = *(GLOBAL const uint4*)aside;

@@ -577,8 +577,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.list_cost = given.has("sample") ? 8 : list_cost_bytes / record;
     shape.keys = key_partition(problem, device, shape, false);
     if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);
-    shape.class_digits =
-        has_classes(problem) && sorts_positions(problem) && shape.spread_bits != 0;
+    if (has_classes(problem) && shape.spread_bits != 0)
+      shape.class_digits = sorts_positions(problem) ? 1 : 2;
     if (has_classes(problem) && !sorts_positions(problem)) {
       shape.keys_beside_aside = key_partition(problem, device, shape, false, true);
       shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);

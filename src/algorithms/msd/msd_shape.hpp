@@ -178,9 +178,11 @@ struct Shape {
   unsigned spread_bits = 0;  // see spread_bits()
   Stretch stretch;
   unsigned aside_tile =
-      0;       // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
-  bool class_digits = false;  // NaNs and tied zeros have leading digits of their own (primitives.cl)
-  KeyMap map;                 // without cells: no map is made
+      0;  // records of a tile if the first pass sets keys aside (msd_set_aside.cl); else 0
+  // Not 0: NaNs and tied zeros may have leading digits of their own (CLASS_DIGITS of
+  // msd_set_aside.cl).
+  unsigned class_digits = 0;
+  KeyMap map;  // without cells: no map is made
   Equalizer equalizer;
   unsigned bits = 0;          // number of leading bits that choose a bucket
   bool samples_keys = false;  // samples are examined before all keys are counted
@@ -195,7 +197,7 @@ struct Shape {
 
   // Bytes of the table `spread` or `back` (primitives.cl).
   [[nodiscard]] std::uint64_t spread_bytes() const {
-    return spread_bits == 0 ? 0 : (std::uint64_t{4} << spread_bits) + (class_digits ? 8 : 0);
+    return spread_bits == 0 ? 0 : (std::uint64_t{4} << spread_bits) + (class_digits != 0 ? 8 : 0);
   }
   // True if the keys are counted by msd_count.cl.
   [[nodiscard]] bool counts_buckets() const { return tiles.count == 0 && !passes_partition; }
@@ -221,8 +223,8 @@ struct Shape {
   }
   // Bytes of the memory `aside` of msd_set_aside.cl.
   [[nodiscard]] std::uint64_t aside_bytes(const Problem& problem) const {
-    if (class_digits) return 16;
-    return aside_tile == 0 ? 0 : 4 * (4 + 2 * (ceil_div(problem.count, aside_tile) + 1));
+    if (aside_tile == 0) return class_digits != 0 ? 16 : 0;
+    return 4 * (4 + 2 * (ceil_div(problem.count, aside_tile) + 1));
   }
   // Width in bits of the partition's second digit; 0 if it has one digit.
   [[nodiscard]] unsigned second_digit_bits(const Problem& problem) const;

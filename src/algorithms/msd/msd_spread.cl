@@ -24,9 +24,9 @@ INLINE u32 exponent_of(u32 lead) {
 #define HAS_CLASS 0x80000000u
 #define MAY_HAVE_CLASS(e) \
   ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
-// The first lead after the zeros. Its spread orders begin at a multiple of GAP_LEADS, so that a
-// bucket has no leads on both sides of the zeros, or so that the zeros can have a digit of their
-// own. Up to GAP_LEADS - 1 spread orders before it then remain unused.
+// The first lead after the zeros. With classes, its spread orders begin at a multiple of GAP_LEADS,
+// so that the zeros can have a digit of their own before it, and no bucket has leads on both sides
+// of them. Up to GAP_LEADS - 1 spread orders then remain unused.
 #define LEAD_AFTER_ZEROS (LEADS / 2 + (KEY_NAN == NAN_FIRST ? 1 : 0))
 #if BUCKET_BITS >= SPREAD_BITS
 #define FIRST_BUCKET(lead) ((lead) << (BUCKET_BITS - SPREAD_BITS))
@@ -40,9 +40,7 @@ INLINE u32 exponent_of(u32 lead) {
 #else
 #define ZERO_LEADS 0u
 #define NAN_LEADS 0u
-#define GAP_LEADS                                                                                \
-  (SETS_ASIDE && BUCKET_BITS < SPREAD_BITS ? 1u << (SPREAD_BITS - min(BUCKET_BITS, SPREAD_BITS)) \
-                                           : 1u)
+#define GAP_LEADS 1u
 #endif
 
 // Exponents beyond those of the samples that get space, too, if enough spread orders are left. A

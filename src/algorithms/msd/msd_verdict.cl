@@ -110,26 +110,40 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 
 #if CLASSES
 // Like bucket_of, but accepts any key. If the key is a member of a class, counts it in *members and
-// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. With CLASS_DIGITS, adds
-// what matters of the key to *kinds.
+// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. Adds the key's bit to
+// *kinds.
 #define KIND_DENORMAL 1u
 #define KIND_INFINITE 2u
 #define KIND_NEGATIVE_ZERO 4u
-// Returns 1 if members of a class and other keys need the same lead.
-#define KINDS_CONFLICT(zeros, nans, kinds)                                 \
-  (((zeros) && ((kinds)&KIND_DENORMAL) && ((kinds)&KIND_NEGATIVE_ZERO)) || \
-   ((nans) && ((kinds)&KIND_INFINITE)))
+#define KIND_ZERO 8u
+#define KIND_NEGATIVE_NAN 16u  // the NaNs that arithmetic makes
+#define KIND_NAN 32u
+#define KIND_OTHER_NAN 64u
+// Returns 1 if members of a class cannot have a digit of their own: other keys need the same lead,
+// or members differ and must not.
+INLINE u32 need_other_ways(u32 kinds) {
+  const u32 zeros = kinds & (KIND_ZERO | KIND_NEGATIVE_ZERO),
+            nans = kinds & (KIND_NAN | KIND_NEGATIVE_NAN | KIND_OTHER_NAN);
+  if ((kinds & KIND_DENORMAL) && (kinds & KIND_NEGATIVE_ZERO)) return 1;
+  if (nans != 0 && (kinds & KIND_INFINITE)) return 1;
+  return CLASS_DIGITS == 2 && (zeros == (KIND_ZERO | KIND_NEGATIVE_ZERO) ||
+                               (nans != 0 && nans != KIND_NAN && nans != KIND_NEGATIVE_NAN));
+}
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
                            u32* misfits, u32* kinds) {
+  const u32 negative = (u32)(key >> (KEY_BITS - 1));
   if (has_class(key)) {
-    *members += is_nan(key) ? ONE_NAN : ONE_ZERO;
-    if (CLASS_DIGITS && key == KEY_SIGN) *kinds |= KIND_NEGATIVE_ZERO;
+    const u32 nan = is_nan(key);
+    *members += nan ? ONE_NAN : ONE_ZERO;
+    const ukey_t made = (ukey_t)KEY_INFINITY | (ukey_t)1 << (SPREAD_LOW - 1);
+    const u32 of_nan = KEY_MAGNITUDE(key) != made ? KIND_OTHER_NAN
+                       : negative                 ? KIND_NEGATIVE_NAN
+                                                  : KIND_NAN;
+    *kinds |= nan ? of_nan : negative ? KIND_NEGATIVE_ZERO : KIND_ZERO;
     return NO_BUCKET;
   }
-#if CLASS_DIGITS
   if (KEY_MAGNITUDE(key) >= (ukey_t)KEY_INFINITY) *kinds |= KIND_INFINITE;
   if (KEY_MAGNITUDE(key) < (ukey_t)1 << SPREAD_LOW) *kinds |= KIND_DENORMAL;
-#endif
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
   if (entry == SPREAD_NONE) *misfits = 1;
@@ -195,16 +209,14 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #else
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
-#if CLASS_DIGITS
+#if CLASSES
     if (kinds != 0) local_or(&mine->kinds, kinds);
-    if (members != 0)
-      local_add(&mine->zeros, members & 0xffff), local_add(&mine->nans, members >> 16);
 #endif
     spreads = samples_spread(mine, bucket, limits, limits.coarse);
-#if CLASS_DIGITS
-    if (KINDS_CONFLICT(mine->zeros, mine->nans, mine->kinds)) spreads = 0;
+#if CLASSES
+    if (!SETS_ASIDE && need_other_ways(mine->kinds)) spreads = 0;
     barrier_local();
-    if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
+    if (t == 0) mine->kinds = 0;
     barrier_local();
 #endif
 #if SPREAD_BITS && !CLASSES
