@@ -202,9 +202,11 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
       if (infinity == 0) break;  // integers have no such keys
       const std::uint64_t of_thousand = std::array{1, 100, 500, 1000}[seed % 4],
                           kind = seed / 4 % 3;
+      const bool beside_zero = random.below(4) != 0, beside_nan = random.below(2) == 0;
       for (auto& key : keys) {
         if (random.below(1000) >= of_thousand) {
-          if (random.below(16) == 0) key = random.below(4) | (key & sign);  // next to zero
+          if (beside_zero && random.below(16) == 0) key = random.below(4) | (key & sign);
+          if (beside_nan && random.below(16) == 0) key = (infinity - 1) | (key & sign);
           continue;
         }
         const bool is_nan = kind == 0 || (kind == 1 && random.below(2) == 0);

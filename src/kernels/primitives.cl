@@ -183,8 +183,8 @@ INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
 }
 #if CLASS_DIGITS
-// With values or positions, the members of each class have spread orders with a leading digit (of 8
-// bits) that no other key has. A digit has the spread orders of CLASS_LEADS leads. The leads of the
+// The members of a class may have spread orders with a leading digit (of 8 bits) that no other key
+// has. A digit has the spread orders of CLASS_LEADS leads. The leads of the
 // members have one of the first two leads of the digit in `spread`, if the list has no other keys
 // with these leads. `spread` has two more words: the first leads of the zeros' and of the NaNs'
 // digit, or NO_CLASS.

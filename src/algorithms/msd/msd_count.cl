@@ -116,9 +116,10 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
   spread[lead] = spread_entry(class_lead(first, lead), 0);
 }
-// Called by one work-item of the last work-group of the count. Returns the head's word `found`. If
-// it is FOUND_DIGITS, writes the head of `aside`, and gives the leads of members their digits; else
-// the members have no bucket. Sets *skewed to 1 if there is no way for them.
+// Called by one work-item of the last work-group of the count. Returns the head's word `found`.
+// FOUND_DIGITS: has written the head, and has given the leads of members their digits.
+// FOUND_ASIDE: the members are in no bucket, and scan_aside will write the head. 0: there are no
+// members, or they are keys like others, or there is no way for them: then *skewed is not 0.
 INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside,
                          GLOBAL u32* counts, GLOBAL u32* spread, u32 shift, GLOBAL u32* skewed) {
   const u32 nans = KEY_NAN != NAN_BITS ? load_relaxed(&counts[NANS_BUCKET]) : 0,
@@ -146,7 +147,7 @@ INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside
   }
   if (nans != 0) {
     move_lead(spread, 0, spread[LEADS + 1]);
-    move_lead(spread, KEY_NAN == NAN_FIRST ? 1 : LEADS - 1, spread[LEADS + 1]);
+    move_lead(spread, OTHER_NAN_LEAD, spread[LEADS + 1]);
   }
   aside[0] = zeros, aside[1] = nans, aside[2] = mine->gap;
   aside[ASIDE_FOUND] = zeros + nans != 0 ? FOUND_DIGITS : 0;
@@ -158,8 +159,8 @@ INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside
 
 // Called by the last work-group of the count. Sets starts[b] to the number of records in all
 // buckets before b, and starts[buckets] to n. `buckets` must be a compile-time constant. Returns
-// not 0 if a bucket has more than `capacity` records or, if `most` is not null, more than most[b].
-// The buckets of classes may have any number.
+// not 0 if a bucket has more than `capacity` records (the bucket of a class may have any number)
+// or, if `most` is not null, more than most[b].
 INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u32* counts,
                          GLOBAL u32* starts, u64 n, u32 capacity, u32 buckets,
                          GLOBAL const u32* most) {
@@ -175,8 +176,10 @@ INLINE u32 start_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL 
     const u32 bucket = first + (base + i) * SG_LANES,
               count = bucket < buckets ? load_relaxed(&counts[bucket]) : 0;
     sum += count;
-    too_many |=
-        count > (most && bucket < buckets ? most[bucket] : capacity) && !MAY_BE_LARGE(bucket);
+    if (most)
+      too_many |= bucket < buckets && count > most[bucket];
+    else
+      too_many |= count > capacity && !MAY_BE_LARGE(bucket);
   }
   if (too_many) local_or(&mine->crowded, 1u);
   index_t all;
@@ -242,10 +245,10 @@ INLINE u32 list_buckets(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL u
 }
 #endif
 
-#if CLASSES
+#if CLASS_DIGITS
 // Adds the members among one row of a sub-group's keys to the counts of the work-group and, with
 // SETS_ASIDE, of their tile. `at` is the index of one of these keys.
-INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
+INLINE void add_members(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at, u32 members) {
 #if SG_NATIVE
   if (sg_ballot(0, members != 0) == 0) return;
   for (u32 distance = 1; distance < SG_LANES; distance *= 2)
@@ -265,7 +268,7 @@ INLINE void add_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 at,
 #define BLOCK ((u32)(WG * ITEMS))
 #define KEY_AT(i) (sg_index() * (ITEMS * SG_LANES) + (i)*SG_LANES + sg_lane())
 
-#if CLASSES
+#if CLASS_DIGITS
 // Rows of a sub-group's keys that are certainly in one tile.
 #define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
 // Counts the first `count` keys of a block, the members of classes for themselves. The block begins
@@ -285,7 +288,7 @@ INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_
         bucket[i] = bucket_or_class(mine, block[KEY_AT(i)], shift, &members, &misfits, &kinds);
       if (bucket[i] != NO_BUCKET) count_bucket(mine->counts, counts, bucket[i], 1);
     }
-    add_aside(mine, aside, base + KEY_AT(row), members);
+    add_members(mine, aside, base + KEY_AT(row), members);
   }
   if (kinds != 0) local_or(&mine->kinds, kinds);
   return misfits;
@@ -328,7 +331,7 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
       UNROLL
       for (u32 i = 0; i < ITEMS; ++i)
         bucket[i] = bucket_of(mine, block[KEY_AT(i)], shift, v, mapped, &others);
-#if CLASSES
+#if CLASS_DIGITS
       if (!mapped) {  // the same for all work-items
         UNROLL
         for (u32 i = 0; i < ITEMS; ++i) others |= bucket[i] & HAS_CLASS;
@@ -341,7 +344,7 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
       misfits |= others;
       count_block(mine, sg, counts, bucket);
     } else {
-#if CLASSES
+#if CLASS_DIGITS
       if (!mapped) {
         const u32 count = (u32)(n - base);
         u32 bucket[ITEMS], others = 0;
@@ -367,7 +370,7 @@ INLINE u32 count_keys(LOCAL msd_count_memory_t* mine, sub_group_t sg, GLOBAL con
     const u32 count = COUNT_OF(mine->counts[b / PER_WORD], b);
     if (count != 0) global_add(&counts[b], count);
   }
-#if CLASSES
+#if CLASS_DIGITS
   if (t == 0 && mine->zeros != 0) global_add(&counts[ZEROS_BUCKET], mine->zeros);
   if (t == 0 && mine->nans != 0) global_add(&counts[NANS_BUCKET], mine->nans);
   if (t == 0 && mine->kinds != 0) global_or(&aside[ASIDE_FOUND], mine->kinds);
@@ -410,7 +413,7 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   const u32 t = local_id();
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = mine->pairs = 0;
-#if CLASSES
+#if CLASS_DIGITS
   if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
 #endif
 #if SPREAD_BITS
@@ -450,8 +453,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (SPREAD_BITS without a place for classes, and mapped floats without values). Two
-//                 bits
+//                 (floats whose classes have no place, and mapped floats without values). Two bits
 //                 say the same and more. FREQUENT: the samples show frequent keys. FEW_DIGITS: the
 //                 samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie
@@ -462,16 +464,16 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //   equalizer     out, if keys are equalized: EQUALIZER_HEAD + EQUALIZER_ENTRIES words
 //   map           out, if keys are mapped: MAP_WORDS words
 //   bounds        out, if keys are mapped: the first order of each bucket
-//   most          out, if keys are mapped: the most records that a local sort can sort of each
-//   bucket list          out, with VERDICT_LISTED: the number m of listed buckets; the number of
-//   their
+//   most          out, if keys are mapped: the most records of each bucket that a local sort can
+//                 sort
+//   list          out, with VERDICT_LISTED: the number m of listed buckets; the number of their
 //                 records; the output index where each listed bucket begins (m words); the number
 //                 of records in the listed buckets before each (m words)
 //   done          work space: two words, 0 at first
-//   starts        out: the index where each bucket begins, then the end; keys that are set aside
-//                 are not counted
+//   starts        out: the index where each bucket begins, then the end; members of classes that
+//                 have digits are counted, keys that are set aside are not
 //   aside         in and out, CLASS_DIGITS: 0 at first; see msd_set_aside.cl. Without SETS_ASIDE it
-//                 is only a head
+//                 is only a head. Meanwhile, the word `found` collects KIND bits
 KERNEL_RESIDENT(WG, RESIDENT)
 void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u32* counts,
                GLOBAL u32* skewed, GLOBAL u32* ties, u64 n, u32 shift, u32 crowd, u32 pairs_most,
@@ -546,7 +548,7 @@ void msd_count(GLOBAL const ukey_t* keys, GLOBAL const ukey_t* samples, GLOBAL u
     return;
   }
 #endif
-#if CLASSES
+#if CLASS_DIGITS
   if (t == 0) mine->found = place_classes(mine, aside, counts, spread, shift, skewed);
   barrier_all();  // start_buckets reads the counts
 #endif

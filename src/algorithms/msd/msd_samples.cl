@@ -33,8 +33,6 @@ PARAMETER(EQUALIZED_BINS)  // with EQUALIZES: log2 of the bins of a local sort, 
                            // crowd them; else 0
 
 #define MAPS (MAP_CELLS != 0)
-// 1: NaNs and tied zeros are not counted with other keys.
-#define CLASSES CLASS_DIGITS
 
 // COUNT_OF(word, bucket) extracts the bucket's count from its word of local memory.
 #define PER_WORD (32 / COUNT_BITS)
@@ -73,10 +71,10 @@ typedef struct {
   u32 pairs;               // pairs of samples in the same bucket
   u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
   u32 last;                // 1: this is the last work-group of the count
-#if CLASSES
+#if CLASS_DIGITS
   u32 gap;          // number of the first bucket after the zeros
   u32 zeros, nans;  // members of each class that this work-group has counted
-  u32 kinds;        // the KIND bits of the keys with their leads
+  u32 kinds;        // the KIND bits of the members and of the keys that may share their leads
   u32 found;        // in the last work-group of the count: the head's word `found`
 #endif
 } msd_count_memory_t;

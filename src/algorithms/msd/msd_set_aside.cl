@@ -1,18 +1,19 @@
-// Sets NaNs and tied zeros aside. NaNs are a class of keys that are equal but have different bits,
-// and so are zeros that tie. The order bits do not tell the members of a class apart. So the first
-// pass of a partition does not partition them: it puts them behind all other keys of its output,
-// zeros before NaNs, each class in the order of the input. The last launch moves them to their
-// places in the sorted list. The launches in between process only the other keys. Kernel files that
-// use this file are compiled with it in front of them.
+// NaNs are a class of keys that are equal but have different bits, and so are zeros that tie. There
+// are two ways for the members of a class. Kernel files that use this file are compiled with it in
+// front of them.
+//
+// CLASS_DIGITS: a class has a value of the first digit of its own (class_lead() in primitives.cl),
+// and one bucket of that digit. The second pass leaves these buckets out, and the last launch moves
+// their records. Keys alone take this way only if all members of a class have the same bits,
+// because their passes are not stable. Nor can other keys have the leads of members.
+//
+// SETS_ASIDE: the first pass does not partition members. It puts them behind all other keys of its
+// output, zeros before NaNs, each class in the order of the input. The last launch moves them to
+// their places in the sorted list. The launches in between process only the other keys.
 //
 //   input              3  -0  1  NaN  2  +0
 //   after a pass       3  1  2 | -0  +0 | NaN
 //   sorted             -0  +0  1  2  3  NaN
-//
-// Instead, each class can have a value of the first digit of its own (CLASS_DIGITS; class_lead() in
-// primitives.cl). Its last or only bucket is the class's. The second pass leaves these buckets out,
-// and the last launch moves their records. Keys with values always take this way, and keys alone if
-// all members of a class have the same bits, because their passes are not stable.
 
 PARAMETER(SETS_ASIDE)    // not 0: keys are floats with such classes, and a tile of the partition's
                          // first pass has this many keys

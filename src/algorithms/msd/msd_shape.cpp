@@ -36,8 +36,9 @@ constexpr double spread_spare = 3.1, least_spread_spare = 2.22;
 // work-items gain nothing. Measured on an H200.
 constexpr std::array more_local_items{25u, 31u};
 constexpr unsigned least_local_work_group = 128;
-// In such local sorts, a bucket of spread orders can hold at least this multiple of the mean
-// bucket. In a simulation, the densest bucket of normal keys had up to 3.67 times the mean.
+// With more records of a work-item, a bucket of spread orders can hold at least this multiple of
+// the mean bucket. In a simulation, the densest bucket of normal keys had up to 3.67 times the
+// mean.
 constexpr double full_spread_spare = 3.8;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;
@@ -169,14 +170,14 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
       spread_bits(p) != 0 ? std::max(most, expected_bucket(p, bits, full_spread_spare)) : most;
   LocalSort usual = local_sort_of(p, device, bits, most);
   if (!device.compiles) return usual;  // packages have kernels for local_items only
-  const auto with = [&](unsigned items, unsigned least_work_group, bool values_late) {
+  const auto with = [&](unsigned items, bool values_late, unsigned least = least_local_work_group) {
     return local_sort_of(p, device, bits, full, {.items = items, .values_late = values_late},
-                         least_work_group);
+                         least);
   };
-  // Few samples tell little about the fullest bucket of spread orders.
+  // Few samples tell little about the fullest bucket: spare capacity without larger work-groups.
   if (spread_bits(p) != 0 && p.count < many_sampled_from && usual.work_group != 0 &&
       static_cast<double>(usual.capacity()) < full)
-    if (const auto more = with(more_local_items[0], usual.work_group, false);
+    if (const auto more = with(more_local_items[0], false, usual.work_group);
         more.work_group == usual.work_group)
       usual = more;
   // One digit has few buckets: small work-groups would leave compute units idle.
@@ -190,11 +191,9 @@ LocalSort local_sort(const Problem& p, const Capabilities& device, unsigned bits
     return usual;
   LocalSort smallest = usual;
   for (const unsigned items : more_local_items) {
-    LocalSort local = with(items, least_local_work_group, false);
+    LocalSort local = with(items, false);
     if (p.payload != Payload::none)
-      if (const auto late = with(items, least_local_work_group, true);
-          late.resident > local.resident)
-        local = late;
+      if (const auto late = with(items, true); late.resident > local.resident) local = late;
     if (local.work_group != 0 &&
         (smallest.work_group == 0 || local.work_group < smallest.work_group))
       smallest = local;
@@ -577,9 +576,8 @@ Shape make_shape(const Problem& problem, const Capabilities& device, const Param
     shape.list_cost = given.has("sample") ? 8 : list_cost_bytes / record;
     shape.keys = key_partition(problem, device, shape, false);
     if (shape.map.cells != 0) shape.mapped_keys = key_partition(problem, device, shape, true);
-    if (has_classes(problem) && shape.spread_bits != 0)
-      shape.class_digits = sorts_positions(problem) ? 1 : 2;
-    if (has_classes(problem) && !sorts_positions(problem)) {
+    if (has_classes(problem)) shape.class_digits = sorts_positions(problem) ? 1 : 2;
+    if (shape.class_digits == 2) {
       shape.keys_beside_aside = key_partition(problem, device, shape, false, true);
       shape.aside_tile = aside_tile(problem, given, shape.keys_beside_aside);
     }

@@ -24,9 +24,10 @@ INLINE u32 exponent_of(u32 lead) {
 #define HAS_CLASS 0x80000000u
 #define MAY_HAVE_CLASS(e) \
   ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
-// The first lead after the zeros. With classes, its spread orders begin at a multiple of GAP_LEADS,
-// so that the zeros can have a digit of their own before it, and no bucket has leads on both sides
-// of them. Up to GAP_LEADS - 1 spread orders then remain unused.
+// NaNs have lead 0 or this one. (With NanOrder::first, so has the last finite number.)
+#define OTHER_NAN_LEAD (KEY_NAN == NAN_FIRST ? 1u : LEADS - 1)
+// The lead before which the zeros' digit lies. If zeros are a class, its spread orders begin at a
+// multiple of GAP_LEADS. Up to GAP_LEADS - 1 spread orders before the digit then remain unused.
 #define LEAD_AFTER_ZEROS (LEADS / 2 + (KEY_NAN == NAN_FIRST ? 1 : 0))
 #if BUCKET_BITS >= SPREAD_BITS
 #define FIRST_BUCKET(lead) ((lead) << (BUCKET_BITS - SPREAD_BITS))
@@ -69,7 +70,7 @@ INLINE u32 has_space(exponents_t exponents, u32 lead) {
 INLINE void count_parts(LOCAL msd_count_memory_t* mine, const ukey_t* sample) {
   UNROLL
   for (u32 i = 0; i < SAMPLES; ++i) {
-#if CLASSES
+#if CLASS_DIGITS
     if (has_class(sample[i])) continue;
 #endif
     const u32 part = (u32)(key_order(sample[i]) >> (KEY_BITS - SPREAD_BITS - 3)) / (8 / LEAD_PARTS);
@@ -148,8 +149,7 @@ INLINE void write_classes(GLOBAL u32* table, GLOBAL u32* back, u32 zeros) {
       i == 0 ? (ZERO_LEADS != 0 ? zeros : NO_CLASS) : (NAN_LEADS != 0 ? nans : NO_CLASS);
   // class_lead() chooses by the lowest bit of the lead.
   if (ZERO_LEADS != 0) back[zeros + i] = gather_entry(LEADS / 2 - i, zeros + i, 0);
-  const u32 nan_lead = i == 0 ? 0u : KEY_NAN == NAN_FIRST ? 1u : LEADS - 1;
-  if (NAN_LEADS != 0) back[nans + i] = gather_entry(nan_lead, nans + i, 0);
+  if (NAN_LEADS != 0) back[nans + i] = gather_entry(i == 0 ? 0u : OTHER_NAN_LEAD, nans + i, 0);
 }
 #endif
 
@@ -164,21 +164,19 @@ INLINE void write_spread(LOCAL msd_count_memory_t* mine, GLOBAL u32* table, GLOB
     if (LEAD(i) < LEAD_AFTER_ZEROS) sum_before_zeros = sum;
   }
   u32 first = (u32)wg_scan_add(mine->scratch, WG, sum, &all);
-#if CLASSES
+#if CLASS_DIGITS
   wg_scan_add(mine->scratch, WG, sum_before_zeros, &all);
   const u32 least = KEY_NAN == NAN_FIRST ? NAN_LEADS : 0, before = least + (u32)all,
             zeros = before + (0 - before) % GAP_LEADS, left_out = zeros + ZERO_LEADS - before;
   if (local_id() == 0) mine->gap = FIRST_BUCKET(zeros + ZERO_LEADS);
   first += least + (LEAD(0) > LEAD_AFTER_ZEROS ? left_out : 0);
-#if CLASS_DIGITS
   if (group_id() == 0) write_classes(table, back, zeros);
-#endif
 #endif
   UNROLL
   for (u32 i = 0; i < OWN_LEADS; ++i) {
     const u32 lead = LEAD(i), power = log2_times[i],
               flag = MAY_HAVE_CLASS(exponent_of(lead)) ? HAS_CLASS : 0;
-#if CLASSES
+#if CLASS_DIGITS
     first += lead == LEAD_AFTER_ZEROS ? left_out : 0;
 #endif
     if (lead >= LEADS) continue;

@@ -71,7 +71,7 @@ INLINE u32 bucket_of_spread(ukey_t order, u32 entry, u32 shift) {
 // has pivots, STRETCHED or EQUALIZED. If the key cannot be stretched, sets *others to 1. If the key
 // is mapped and may tie (TIES_MATTER), sets *others to 1. With SPREAD_BITS: if the key is not
 // mapped and may tie, or if its lead has no spread orders, sets *others to 1 and returns a
-// meaningless number. With CLASSES, the bucket then has the bit HAS_CLASS instead.
+// meaningless number. With CLASS_DIGITS, the bucket then has the bit HAS_CLASS instead.
 #define WITH_PIVOTS 2
 #define STRETCHED 3
 #define EQUALIZED 4
@@ -97,7 +97,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #if SPREAD_BITS
   const ukey_t order = untied_order(key);
   const u32 entry = mine->spread[spread_index(order)];
-#if CLASSES
+#if CLASS_DIGITS
   return bucket_of_spread(order, entry, shift) | (entry & HAS_CLASS);
 #else
   if (entry >= HAS_CLASS && (entry == SPREAD_NONE || key_ties(key))) *others = 1;
@@ -108,12 +108,10 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #endif
 }
 
-#if CLASSES
-// Like bucket_of, but accepts any key. If the key is a member of a class, counts it in *members and
-// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. Adds the key's bit to
-// *kinds.
+#if CLASS_DIGITS
+// What matters of members of classes, and of the other keys that may have their leads.
 #define KIND_DENORMAL 1u
-#define KIND_INFINITE 2u
+#define KIND_BESIDE_NAN 2u  // no member, with a lead that NaNs have
 #define KIND_NEGATIVE_ZERO 4u
 #define KIND_ZERO 8u
 #define KIND_NEGATIVE_NAN 16u  // the NaNs that arithmetic makes
@@ -125,10 +123,13 @@ INLINE u32 need_other_ways(u32 kinds) {
   const u32 zeros = kinds & (KIND_ZERO | KIND_NEGATIVE_ZERO),
             nans = kinds & (KIND_NAN | KIND_NEGATIVE_NAN | KIND_OTHER_NAN);
   if ((kinds & KIND_DENORMAL) && (kinds & KIND_NEGATIVE_ZERO)) return 1;
-  if (nans != 0 && (kinds & KIND_INFINITE)) return 1;
+  if (nans != 0 && (kinds & KIND_BESIDE_NAN)) return 1;
   return CLASS_DIGITS == 2 && (zeros == (KIND_ZERO | KIND_NEGATIVE_ZERO) ||
                                (nans != 0 && nans != KIND_NAN && nans != KIND_NEGATIVE_NAN));
 }
+// Like bucket_of, but accepts any key. If the key is a member of a class, counts it in *members and
+// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. Adds the key's KIND bits
+// to *kinds.
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
                            u32* misfits, u32* kinds) {
   const u32 negative = (u32)(key >> (KEY_BITS - 1));
@@ -142,10 +143,10 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
     *kinds |= nan ? of_nan : negative ? KIND_NEGATIVE_ZERO : KIND_ZERO;
     return NO_BUCKET;
   }
-  if (KEY_MAGNITUDE(key) >= (ukey_t)KEY_INFINITY) *kinds |= KIND_INFINITE;
   if (KEY_MAGNITUDE(key) < (ukey_t)1 << SPREAD_LOW) *kinds |= KIND_DENORMAL;
   const ukey_t order = untied_order(key);
-  const u32 entry = mine->spread[spread_index(order)];
+  const u32 lead = spread_index(order), entry = mine->spread[lead];
+  if (lead == 0 || lead == OTHER_NAN_LEAD) *kinds |= KIND_BESIDE_NAN;
   if (entry == SPREAD_NONE) *misfits = 1;
   return bucket_of_spread(order, entry & ~HAS_CLASS, shift);
 }
@@ -204,22 +205,22 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
     u32 bucket[SAMPLES];
     UNROLL
     for (u32 i = 0; i < SAMPLES; ++i)
-#if CLASSES
+#if CLASS_DIGITS
       bucket[i] = bucket_or_class(mine, sample[i], shift, &members, &others, &kinds);
 #else
       bucket[i] = bucket_of(mine, sample[i], shift, v, 0, &others);
 #endif
-#if CLASSES
+#if CLASS_DIGITS
     if (kinds != 0) local_or(&mine->kinds, kinds);
 #endif
     spreads = samples_spread(mine, bucket, limits, limits.coarse);
-#if CLASSES
+#if CLASS_DIGITS
     if (!SETS_ASIDE && need_other_ways(mine->kinds)) spreads = 0;
     barrier_local();
     if (t == 0) mine->kinds = 0;
     barrier_local();
 #endif
-#if SPREAD_BITS && !CLASSES
+#if SPREAD_BITS && !CLASS_DIGITS
     index_t all_others;
     wg_scan_add(mine->scratch, WG, others, &all_others);
     if (all_others != 0) spreads = 0;  // keys that tie

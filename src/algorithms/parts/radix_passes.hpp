@@ -47,7 +47,7 @@ struct RadixPassOptions {
   Equalizer equalizer{};
   // partition() uses spread orders with this many leading bits. 0: it uses the order of the keys.
   unsigned spread_bits = 0;
-  bool class_digits = false;  // with spread_bits: see spread_key() in primitives.cl
+  bool class_digits = false;  // with spread_bits: see class_lead() in primitives.cl
   // partition() may stretch keys (stretch.cl).
   bool stretches = false;
   // sort_or_partition() is called instead of sort(). Only if RadixPasses::may_partition().
