@@ -165,10 +165,10 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
-// Keys of different bits that are equal, NaN and ±0: msd sets them aside while it partitions keys
-// without values, by one digit or two, whose buckets have one exponent or several. NanOrder and
-// ZeroOrder decide which keys these are. Without the parameter only long lists have a launch for
-// that.
+// Keys of different bits that are equal, NaN and ±0: msd gives them digits of their own or, without
+// values, sets them aside, while it partitions the others by one digit or two, whose buckets have
+// one exponent or several. NanOrder and ZeroOrder decide which keys these are. Without the
+// parameter only long lists have a launch that sets aside.
 TEST(Floats, SetAsideIfTheyTie) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   const std::vector<std::uint64_t> counts = small ? std::vector<std::uint64_t>{97, 3'000}

@@ -184,10 +184,9 @@ INLINE ukey_t spread_order(ukey_t order, u32 entry) {
 }
 #if CLASS_DIGITS
 // The members of a class may have spread orders with a leading digit (of 8 bits) that no other key
-// has. A digit has the spread orders of CLASS_LEADS leads. The leads of the
-// members have one of the first two leads of the digit in `spread`, if the list has no other keys
-// with these leads. `spread` has two more words: the first leads of the zeros' and of the NaNs'
-// digit, or NO_CLASS.
+// has. A digit has the spread orders of CLASS_LEADS leads. If no other key of the list has the
+// leads of the members, `spread` maps these leads to the first two leads of the digit. It has two
+// more words: the first leads of the zeros' and of the NaNs' digit, or NO_CLASS.
 #define CLASS_LEADS (1u << (SPREAD_BITS - 8))
 #define NO_CLASS (~0u)
 INLINE u32 class_lead(u32 first, u32 lead) { return first | (lead & 1); }

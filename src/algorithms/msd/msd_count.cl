@@ -112,14 +112,14 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 #define MAY_BE_LARGE(bucket)                                \
   ((KEY_ZEROS == ZEROS_TIED && (bucket) == ZEROS_BUCKET) || \
    (KEY_NAN != NAN_BITS && (bucket) == NANS_BUCKET))
-// Gives the lead the entry of a class, whose digit begins with lead `first`.
+// Sets the table's entry of the lead to the class's digit, which begins with lead `first`.
 INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
   spread[lead] = spread_entry(class_lead(first, lead), 0);
 }
-// Called by one work-item of the last work-group of the count. Returns the head's word `found`.
-// FOUND_DIGITS: has written the head, and has given the leads of members their digits.
-// FOUND_ASIDE: the members are in no bucket, and scan_aside will write the head. 0: there are no
-// members, or they are keys like others, or there is no way for them: then *skewed is not 0.
+// Called by one work-item of the last work-group of the count. Returns the head's word `found`:
+// FOUND_DIGITS if it has written the head and given the leads of members their digits. FOUND_ASIDE
+// if the members are in no bucket; scan_aside then writes the head. 0 if there are no members, or
+// members are keys like others, or neither way applies (*skewed is then not 0).
 INLINE u32 place_classes(LOCAL const msd_count_memory_t* mine, GLOBAL u32* aside,
                          GLOBAL u32* counts, GLOBAL u32* spread, u32 shift, GLOBAL u32* skewed) {
   const u32 nans = KEY_NAN != NAN_BITS ? load_relaxed(&counts[NANS_BUCKET]) : 0,
@@ -271,7 +271,7 @@ INLINE void add_members(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 a
 #if CLASS_DIGITS
 // Rows of a sub-group's keys that are certainly in one tile.
 #define TILE_ROWS (ITEMS * SG_LANES <= 256 ? ITEMS : 256 / SG_LANES)
-// Counts the first `count` keys of a block, the members of classes for themselves. The block begins
+// Counts the first `count` keys of a block, the members of classes separately. The block begins
 // at index `base` of the list; bucket[i] is the bucket of the work-item's key i, or has the bit
 // HAS_CLASS. Returns not 0 if any key's lead has no range of spread orders.
 INLINE u32 count_with_classes(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* block, u64 base,
@@ -453,7 +453,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (mapped keys: buckets of more than `mapped_capacity` are listed, and all together
 //                 have more than `most_listed`), or the samples exceed a threshold, or a lead has
 //                 no spread orders (SPREAD_BITS), or a key cannot be stretched, or keys may tie
-//                 (floats whose classes have no place, and mapped floats without values). Two bits
+//                 (members of classes without a place, and mapped floats without values). Two bits
 //                 say the same and more. FREQUENT: the samples show frequent keys. FEW_DIGITS: the
 //                 samples show that most digits have few values
 //   ties          null, or a word; becomes 1 if keys do not spread and samples tie

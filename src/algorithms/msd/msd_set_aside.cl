@@ -2,8 +2,8 @@
 // are two ways for the members of a class. Kernel files that use this file are compiled with it in
 // front of them.
 //
-// CLASS_DIGITS: a class has a value of the first digit of its own (class_lead() in primitives.cl),
-// and one bucket of that digit. The second pass leaves these buckets out, and the last launch moves
+// CLASS_DIGITS: a class has its own value of the first digit (class_lead() in primitives.cl), and
+// one bucket of that digit. The second pass leaves these buckets out, and the last launch moves
 // their records. Keys alone take this way only if all members of a class have the same bits,
 // because their passes are not stable. Nor can other keys have the leads of members.
 //

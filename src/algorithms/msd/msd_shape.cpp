@@ -36,7 +36,7 @@ constexpr double spread_spare = 3.1, least_spread_spare = 2.22;
 // work-items gain nothing. Measured on an H200.
 constexpr std::array more_local_items{25u, 31u};
 constexpr unsigned least_local_work_group = 128;
-// With more records of a work-item, a bucket of spread orders can hold at least this multiple of
+// With more records per work-item, a bucket of spread orders can hold at least this multiple of
 // the mean bucket. In a simulation, the densest bucket of normal keys had up to 3.67 times the
 // mean.
 constexpr double full_spread_spare = 3.8;

@@ -109,7 +109,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 }
 
 #if CLASS_DIGITS
-// What matters of members of classes, and of the other keys that may have their leads.
+// Bits that say which members of classes a list has, and which other keys may have their leads.
 #define KIND_DENORMAL 1u
 #define KIND_BESIDE_NAN 2u  // no member, with a lead that NaNs have
 #define KIND_NEGATIVE_ZERO 4u
@@ -118,7 +118,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 #define KIND_NAN 32u
 #define KIND_OTHER_NAN 64u
 // Returns 1 if members of a class cannot have a digit of their own: other keys need the same lead,
-// or members differ and must not.
+// or their bits differ and must not.
 INLINE u32 need_other_ways(u32 kinds) {
   const u32 zeros = kinds & (KIND_ZERO | KIND_NEGATIVE_ZERO),
             nans = kinds & (KIND_NAN | KIND_NEGATIVE_NAN | KIND_OTHER_NAN);
