@@ -5,7 +5,7 @@
 // CLASS_DIGITS: a class has its own value of the first digit (class_lead() in primitives.cl), and
 // one bucket of that digit. The second pass leaves these buckets out, and the last launch moves
 // their records. Keys alone take this way only if all members of a class have the same bits,
-// because their passes are not stable. Nor can other keys have the leads of members.
+// because their passes are not stable. No other key of the list may have the lead of a member.
 //
 // SETS_ASIDE: the first pass does not partition members. It puts them behind all other keys of its
 // output, zeros before NaNs, each class in the order of the input. The last launch moves them to
