@@ -52,10 +52,12 @@ TEST(SampledKeys, TellTheWay) {
   std::vector<Case> cases;
   for (const auto d : {Distribution::few_distinct, Distribution::random, Distribution::zipf,
                        Distribution::sorted}) {
-    if (small && cases.size() == 4) break;
+    if (small && cases.size() == 6) break;
     cases.push_back(
         {{.key = KeyType::u32, .count = count, .payload = Payload::values}, true, d, count});
     cases.push_back({{.key = KeyType::u64, .count = count}, false, d, count});
+    cases.push_back(
+        {{.key = KeyType::f64, .count = count, .payload = Payload::positions}, false, d, count});
   }
   expect_stable(std::move(cases), {"msd", "bits=9,sample=1"});
 }

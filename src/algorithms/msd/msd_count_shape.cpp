@@ -86,9 +86,10 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
                             bool tells_few_digits) {
   CountShape count;
   // Repeated keys do no harm to floats without values, whose buckets have spare capacity, nor to
-  // buckets without a local sort. f64 keys that repeat can be mapped.
-  count.tells_repeats = shape.samples_keys && !partition_sorts(problem, shape) &&
-                        (shape.spread_bits == 0 || is_f32_pairs(problem, shape));
+  // buckets without a local sort. In long lists, f64 keys that repeat can be mapped.
+  count.tells_repeats =
+      shape.samples_keys && !partition_sorts(problem, shape) &&
+      (shape.spread_bits == 0 || (sorts_positions(problem) && shape.map.cells == 0));
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
   // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
   // less often.
