@@ -172,9 +172,9 @@ TEST(Floats, SpreadByTheirExponents) {
     }
 }
 
-// Keys of different bits that are equal, NaN and ±0: msd gives them digits of their own or, without
-// values, sets them aside, while it partitions the others by one digit or two, whose buckets have
-// one exponent or several. NanOrder and ZeroOrder decide which keys these are. Without the
+// NaNs are equal keys of different bits, and so are zeros. msd gives them digits of their own or,
+// without values, sets them aside. It partitions the others by one digit or two, whose buckets have
+// one exponent or several. NanOrder and ZeroOrder decide which keys are equal. Without the
 // parameter only long lists have a launch that sets aside.
 TEST(Floats, SetAsideIfTheyTie) {
   const bool small = is_set("SORTIUM_TEST_SMALL");

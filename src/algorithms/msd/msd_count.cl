@@ -112,7 +112,7 @@ OUTLINE u32 scan_aside(LOCAL msd_count_memory_t* mine, GLOBAL u32* aside, u64 n)
 #define MAY_BE_LARGE(bucket)                                \
   ((KEY_ZEROS == ZEROS_TIED && (bucket) == ZEROS_BUCKET) || \
    (KEY_NAN != NAN_BITS && (bucket) == NANS_BUCKET))
-// Sets the table's entry of the lead to the class's digit, which begins with lead `first`.
+// Changes the table: keys with this lead get the class's digit, which begins with lead `first`.
 INLINE void move_lead(GLOBAL u32* spread, u32 lead, u32 first) {
   spread[lead] = spread_entry(class_lead(first, lead), 0);
 }

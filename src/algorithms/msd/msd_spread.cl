@@ -20,11 +20,11 @@
 INLINE u32 exponent_of(u32 lead) {
   return lead < LEADS / 2 ? LEADS / 2 - 1 - lead : lead - LEADS / 2;
 }
-// Flag of a lead whose keys may be zeros or NaNs, in the count's table.
+// In the count's table, marks a lead whose keys may be zeros or NaNs.
 #define HAS_CLASS 0x80000000u
 #define MAY_HAVE_CLASS(e) \
   ((e) == 0 || (e) == LEADS / 2 - 1 || (KEY_NAN == NAN_FIRST && (e) == LEADS / 2 - 2))
-// NaNs have lead 0 or this one. (With NanOrder::first, so has the last finite number.)
+// All NaNs have lead 0 or this lead. With NanOrder::first, the largest finite number has it, too.
 #define OTHER_NAN_LEAD (KEY_NAN == NAN_FIRST ? 1u : LEADS - 1)
 // The lead before which the zeros' digit lies. If zeros are a class, its spread orders begin at a
 // multiple of GAP_LEADS. Up to GAP_LEADS - 1 spread orders before the digit then remain unused.

@@ -109,7 +109,7 @@ INLINE u32 bucket_of(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, verd
 }
 
 #if CLASS_DIGITS
-// Bits that say which members of classes a list has, and which other keys may have their leads.
+// What kinds of keys a list has: zeros and NaNs, and other keys that may have the same leads.
 #define KIND_DENORMAL 1u
 #define KIND_BESIDE_NAN 2u  // no member, with a lead that NaNs have
 #define KIND_NEGATIVE_ZERO 4u
@@ -153,7 +153,7 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 #endif
 
 // ---- The verdict ----
-// A number in place of the work-item's sample i that no other sample has.
+// Replaces the work-item's sample i (work-item t) by a number that differs from all other samples.
 #define UNLIKE_OTHERS(i) (ukey_t)(((i)*WG + t) * 0x9e3779b97f4a7c15ul)
 // By pointer: the simulator Oclgrind cannot inline a function that returns so large a structure.
 INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,
