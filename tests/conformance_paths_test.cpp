@@ -23,15 +23,17 @@
 namespace sortium::test {
 namespace {
 
-// Leaves out the launches of some phases.
+// Leaves out the launches of some phases, and all launches after the first `most` ones.
 class QueueWithout final : public Queue {
  public:
-  QueueWithout(Queue& queue, std::vector<std::string_view> phases)
-      : queue_(queue), phases_(std::move(phases)) {}
+  QueueWithout(Queue& queue, std::vector<std::string_view> phases, unsigned most = ~0u)
+      : queue_(queue), phases_(std::move(phases)), most_(most) {}
   Device& device() const override { return queue_.device(); }
   void launch(const Launch& l) override {
-    if (std::ranges::find(phases_, l.phase) == phases_.end()) queue_.launch(l);
+    if (launched_++ < most_ && std::ranges::find(phases_, l.phase) == phases_.end())
+      queue_.launch(l);
   }
+  [[nodiscard]] unsigned launched() const { return launched_; }
   void copy(Memory to, Memory from, std::uint64_t bytes, std::string_view phase) override {
     queue_.copy(to, from, bytes, phase);
   }
@@ -52,6 +54,7 @@ class QueueWithout final : public Queue {
  private:
   Queue& queue_;
   std::vector<std::string_view> phases_;
+  unsigned most_, launched_ = 0;
 };
 
 // msd sorts a list by one path only: by the partition and the local sort, or by onesweep's passes.
@@ -127,6 +130,68 @@ TEST(Floats, ClassesHaveDigits) {
     const bool one_digit = c.problem.key == KeyType::f32 && c.seed % 4 == 0;
     try {
       EXPECT_TRUE(is_partitioned(trial, c, one_digit ? "bits=8" : "bits=12")) << describe(c);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+      GTEST_SKIP() << e.what();
+    }
+  }
+}
+
+// Returns 1 if some launches find nothing to do: those of `phases`, or the last one if there are no
+// phases.
+bool is_sorted_without(Trial& trial, const Case& c, const Method& method,
+                       const std::vector<std::string_view>& phases) {
+  const Plan plan(test_device(), c.problem, method);
+  bool is = false;
+  const auto sort = [&](Queue& q, const Operands& o) {
+    QueueWithout all(q, {});
+    std::vector<char> whole(c.problem.count * info(c.problem.key).bytes), part(whole.size());
+    plan.run(all, o);
+    q.read(whole.data(), o.keys_out, whole.size());
+    QueueWithout some(q, phases, phases.empty() ? all.launched() - 1 : ~0u);
+    q.write(o.keys_out, part.data(), part.size());
+    plan.run(some, o);
+    q.read(part.data(), o.keys_out, part.size());
+    is = whole == part;
+    plan.run(q, o);
+  };
+  EXPECT_EQ(trial.run(c, {plan.scratch_bytes(), plan.run_length(), true, sort}), "") << describe(c);
+  return is;
+}
+
+// Codes sort a list whose only NaN is the one that they place where NaNs belong. onesweep's last
+// launch sorts without codes.
+TEST(Floats, OneNanHasACode) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  const std::uint64_t count = is_set("SORTIUM_TEST_SMALL") ? 3'001 : 200'003;
+  Trial trial(test_device(), Placement::guarded);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Case c{{.key = seed % 3 == 0 ? KeyType::f64 : KeyType::f32,
+                  .count = count,
+                  .payload = seed % 2 == 0 ? Payload::values : Payload::none,
+                  .order = seed / 2 % 2 == 0 ? Order::ascending : Order::descending,
+                  .nan = seed / 4 == 0 ? NanOrder::last : NanOrder::first},
+                 false,
+                 Distribution::one_nan,
+                 seed};
+    try {
+      const Method method{"onesweep", seed % 4 < 2 ? "look_back=0" : "look_back=1"};
+      EXPECT_TRUE(is_sorted_without(trial, c, method, {})) << describe(c);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+      GTEST_SKIP() << e.what();
+    }
+  }
+}
+
+// Short lists of f64 are sorted by cells, which leave NaNs out.
+TEST(Floats, OneNanIsInNoCell) {
+  if (on_host() || is_simulated()) GTEST_SKIP() << "kernels that a simulator takes minutes for";
+  Trial trial(test_device(), Placement::guarded);
+  for (const std::uint64_t seed : {0u, 2u, 4u}) {
+    const Case c{{.key = KeyType::f64, .count = 200'003}, false, Distribution::one_nan, seed};
+    try {
+      EXPECT_TRUE(is_sorted_without(trial, c, {"msd", ""}, {"sort"})) << describe(c);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::unsupported) throw;
       GTEST_SKIP() << e.what();

@@ -278,10 +278,11 @@ TEST(ShortLists, OfMsd) {
   std::vector<Case> cases;
   for (const auto key :
        {KeyType::u32, KeyType::f64, KeyType::i64, KeyType::f32, KeyType::u64, KeyType::i32})
-    for (const auto d : {Distribution::hill, Distribution::range, Distribution::clusters,
-                         Distribution::numbers, Distribution::leads, Distribution::few_distinct,
-                         Distribution::zipf, Distribution::constant, Distribution::sorted,
-                         Distribution::peaks, Distribution::random, Distribution::classes})
+    for (const auto d :
+         {Distribution::hill, Distribution::range, Distribution::clusters, Distribution::numbers,
+          Distribution::leads, Distribution::few_distinct, Distribution::zipf,
+          Distribution::constant, Distribution::sorted, Distribution::peaks, Distribution::random,
+          Distribution::classes, Distribution::one_nan, Distribution::other_nan})
       for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
         // Items hold a whole key and a position.
         if (info(key).bytes == 8 && payload != Payload::none) continue;
@@ -302,7 +303,8 @@ TEST(ShortLists, OfOnesweep) {
   const bool small = is_set("SORTIUM_TEST_SMALL");
   for (const auto key : {KeyType::f32, KeyType::u32, KeyType::i16, KeyType::f16, KeyType::u64})
     for (const auto d : {Distribution::random, Distribution::zipf, Distribution::constant,
-                         Distribution::sorted, Distribution::digits, Distribution::classes})
+                         Distribution::sorted, Distribution::digits, Distribution::classes,
+                         Distribution::one_nan, Distribution::other_nan})
       for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
         const auto turn = cases.size();
         Problem p{
@@ -315,7 +317,7 @@ TEST(ShortLists, OfOnesweep) {
         if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
-  if (is_simulated()) cases.resize(20);
+  if (is_simulated()) cases.resize(26);
   auto of_more_tiles = cases;
   expect_stable(std::move(cases), {"onesweep", "look_back=0"});
   // More tiles than work-groups: those that run take the others' tiles.

@@ -44,6 +44,10 @@ std::string_view name(Distribution distribution) {
       return "classes of equal keys";
     case Distribution::ties:
       return "floats, and keys that tie";
+    case Distribution::one_nan:
+      return "floats and one NaN";
+    case Distribution::other_nan:
+      return "floats and two NaNs";
     case Distribution::clusters:
       return "clusters";
     case Distribution::peaks:
@@ -228,6 +232,24 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
         if (kind == 2) return is_nan ? infinity | exponent / 2 : sign;
         return negative | (is_nan ? infinity | fraction | 1 : 0);
       });
+      break;
+    }
+    case Distribution::one_nan:
+    case Distribution::other_nan: {
+      const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1),
+                          of_thousand = std::array{1, 100, 500}[seed % 3];
+      if (infinity == 0) return make_keys(Distribution::random, problem, seed);
+      const std::uint64_t exponent = infinity & (~infinity + 1);  // the unit of exponents
+      const bool is_negative =
+          (problem.order == Order::descending) != (problem.nan == NanOrder::first);
+      const std::uint64_t nan = infinity | exponent / 2 | (is_negative ? sign : 0);
+      fill([&] {
+        const std::uint64_t fraction = random.below(exponent), negative = random.next() & sign;
+        if (random.below(1000) < of_thousand) return nan;
+        return negative | ((infinity / 2 & infinity) - random.below(4) * exponent) | fraction;
+      });
+      if (distribution == Distribution::other_nan && !keys.empty())
+        keys[random.below(keys.size())] = nan ^ sign;
       break;
     }
     case Distribution::clusters: {

@@ -138,6 +138,16 @@ INLINE u32 key_ties(ukey_t key) {
 INLINE u32 is_nan(ukey_t key) {
   return KEY_NAN != NAN_BITS && KEY_MAGNITUDE(key) > (ukey_t)KEY_INFINITY;
 }
+// The NaN without payload whose sign is 0.
+#define QUIET_NAN \
+  ((ukey_t)KEY_INFINITY | (ukey_t)((ukey_t)KEY_INFINITY & (0 - (ukey_t)KEY_INFINITY)) >> 1)
+// The NaN without payload whose sign puts its float code where NaNs belong. Codes sort a list that
+// has no other keys that may tie.
+#define PLACED_NAN (QUIET_NAN | ((KEY_NAN == NAN_FIRST) != KEY_DESCENDING ? KEY_SIGN : 0))
+// Returns 1 if the key may tie and, if `excepts_nan` is 1, is not PLACED_NAN.
+INLINE u32 needs_ties(ukey_t key, u32 excepts_nan) {
+  return key_ties(key) && !(excepts_nan && key == PLACED_NAN);
+}
 // Returns 1 if the key is a member of a class.
 INLINE u32 has_class(ukey_t key) {
 #if KEY_ZEROS == ZEROS_TIED && KEY_NAN != NAN_BITS

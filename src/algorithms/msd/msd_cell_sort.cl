@@ -27,8 +27,8 @@ typedef struct {
   u32 ticket;
 } cell_memory_t;
 
-// The CELL_STATE words of the work space. The last array has a word for each bucket: how many of
-// its places are reserved.
+// The CELL_STATE words of the work space, except CELL_OUTSIDE. The last array has a word for each
+// bucket: how many of its places are reserved.
 #define CELL_JOIN 0u        // ticket of the chunks of cells
 #define CELL_MOVE 1u        // ticket of the tiles
 #define CELL_SORT 2u        // ticket of the buckets
@@ -61,11 +61,12 @@ INLINE void finish_tiles(GLOBAL u32* word, u32 own, u32 all) {
 typedef struct {
   GLOBAL uint2* cells;  // of each cell: the number of records before it, and in it
   GLOBAL u8* buckets;   // of each cell: its bucket
-  GLOBAL u32* starts;   // of each bucket: the index of its first record; then n
+  GLOBAL u32* starts;   // of each bucket: the index of its first record; then the end
 } cell_tables_t;
 
 // Writes the tables for the chunks for which this work-group takes a ticket. Returns how many these
-// are. Sets *overfull to 1 if a cell has so many keys that its count has overflowed.
+// are. Sets *overfull to 1 if a cell has so many keys that its count has overflowed. `n`: the
+// number of keys in all cells.
 INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_tables_t tables,
                       GLOBAL u32* ticket, GLOBAL u32* overfull, u64 n) {
   const u32 t = local_id(),
@@ -118,8 +119,7 @@ typedef struct {
   ukey_t key[ITEMS];                                             \
   UNROLL                                                         \
   for (u32 i = 0; i < ITEMS; ++i) key[i] = own[min(first + i * SG_LANES, count - 1)];
-#define BUCKET_OF(key) \
-  ((u32)mine->bucket_of_cell[CELL_OF_PLACE(place_of_order(range, CELL_ORDER(key)))])
+#define BUCKET_OF(key) ((u32)mine->bucket_of_cell[cell_of_key(range, key)])
 
 // Copies the buckets of all cells to local memory.
 INLINE void copy_buckets(LOCAL cell_memory_t* mine, GLOBAL const u8* buckets) {
@@ -145,11 +145,12 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
     if (done == 0) copy_buckets(mine, r.tables.buckets);
     for (u32 i = sg_lane(); i < RANK_WORDS; i += SG_LANES) my_ranks[i] = 0;
     barrier_local();
-    // Records past the end are in bucket RADIX - 1, where no others are.
+    // Records past the end and keys in no cell are in bucket RADIX - 1, where no others are.
     u32 place[ITEMS], bucket[ITEMS];
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i)
-      bucket[i] = first + i * SG_LANES < count ? BUCKET_OF(key[i]) : RADIX - 1;
+      bucket[i] =
+          first + i * SG_LANES < count && !IN_NO_CELL(key[i]) ? BUCKET_OF(key[i]) : RADIX - 1;
 #define TILE_BUCKET(i) bucket[i]
     SG_RANK_ROWS(place, ITEMS, my_ranks, RADIX, TILE_BUCKET, 0)
     barrier_local();
@@ -172,10 +173,9 @@ INLINE u32 partition_tiles(LOCAL cell_memory_t* mine, sub_group_t sg, cell_recor
     barrier_local();
     UNROLL
     for (u32 i = 0; i < ITEMS; ++i) {
-      const u32 at = i * WG + t;
-      if (at >= count) continue;
-      const u32 out = mine->to_out[mine->now.tile.bucket_of_slot[at]] + at;
-      r.partitioned[out] = mine->now.tile.keys[at];
+      const u32 at = i * WG + t, of_slot = mine->now.tile.bucket_of_slot[at];
+      if (of_slot == RADIX - 1) continue;
+      r.partitioned[mine->to_out[of_slot] + at] = mine->now.tile.keys[at];
     }
   }
 }
@@ -265,8 +265,9 @@ INLINE u32 sort_by_cells(LOCAL cell_memory_t* mine, sub_group_t sg, cell_records
                          GLOBAL const ukey_t* edges, u32 parts, GLOBAL u32* space, u64 n) {
   const u32 t = local_id(), tiles = (u32)((n + TILE - 1) / TILE);
   const cell_range_t range = find_range(mine->edges, edges, parts, WG);
-  const u32 joined =
-      join_cells(mine, space + CELL_STATE, r.tables, &space[CELL_JOIN], &space[CELL_OVERFULL], n);
+  const u64 in_cells = n - (KEY_FLOAT ? load_relaxed(&space[CELL_OUTSIDE]) : 0);
+  const u32 joined = join_cells(mine, space + CELL_STATE, r.tables, &space[CELL_JOIN],
+                                &space[CELL_OVERFULL], in_cells);
   finish_tiles(&space[CELL_JOINED], joined, CHUNKS);
   u32 too_many = load_relaxed(&space[CELL_OVERFULL]);
   if (t < RADIX) too_many |= r.tables.starts[t + 1] - r.tables.starts[t] > CAPACITY ? 1u : 0u;
@@ -278,6 +279,10 @@ INLINE u32 sort_by_cells(LOCAL cell_memory_t* mine, sub_group_t sg, cell_records
   const u32 moved =
       partition_tiles(mine, sg, r, range, &space[CELL_RESERVED], &space[CELL_MOVE], n);
   finish_tiles(&space[CELL_MOVED], moved, tiles);
+#if KEY_FLOAT
+  for (u64 i = in_cells + (u64)group_id() * WG + t; i < n; i += (u64)group_count() * WG)
+    r.sorted[i] = PLACED_NAN;
+#endif
   sort_cell_buckets(mine, sg, r, range, &space[CELL_SORT]);
   return 1;
 }

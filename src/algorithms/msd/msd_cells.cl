@@ -11,10 +11,19 @@ PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of 2 * WG; 0: the
 #define LOG_CELLS highest_bit32(CELLS)
 // Work space in global memory, 0 at first: CELL_STATE words, then the counts, 16 bits each.
 #define CELL_STATE 1024u
+// One of these words: the number of keys in no cell. For the others, see msd_cell_sort.cl.
+#define CELL_OUTSIDE 6u
 // The value of *skewed if a cell has so many samples that buckets would be too large.
 #define VERDICT_CROWDED 2u
 
-// The order by which keys are sorted. Floats that tie (NaN, -0.0) are not sorted by cells.
+// The order by which keys are sorted. Floats that tie (NaN, -0.0) are not sorted by cells. The
+// exception are lists whose only NaN is PLACED_NAN, if NaNs come last: NaNs are in no cell, and are
+// written behind all other keys.
+#if KEY_FLOAT && KEY_NAN == NAN_LAST
+#define IN_NO_CELL(key) is_nan(key)
+#else
+#define IN_NO_CELL(key) 0
+#endif
 #if KEY_FLOAT
 #define CELL_ORDER(key) untied_order(key)
 #else
@@ -59,6 +68,11 @@ INLINE u32 place_of_order(cell_range_t range, ukey_t order) {
   return (u32)((u64)upper_distance(range, distance_of_order(range, order)) * range.times >> 32);
 }
 #define CELL_OF_PLACE(place) ((place) >> (PLACE_BITS - LOG_CELLS))
+// The cell of any key. That of a key in no cell has no meaning.
+INLINE u32 cell_of_key(cell_range_t range, ukey_t key) {
+  const ukey_t order = CELL_ORDER(IN_NO_CELL(key) ? (ukey_t)0 : key);  // the range includes zero
+  return CELL_OF_PLACE(place_of_order(range, order));
+}
 
 // Returns the range of a list. `edges` has the edges of each of its `parts` parts. `work` is local
 // memory for 2 * EDGES words. Contains barriers.

@@ -413,6 +413,7 @@ INLINE void clear_memory(LOCAL msd_count_memory_t* mine) {
   const u32 t = local_id();
   for (u32 i = t; i < COUNT_WORDS; i += WG) mine->counts[i] = 0;
   if (t == 0) mine->crowded = mine->pairs = 0;
+  if (t < 2) mine->differ[t] = 0;
 #if CLASS_DIGITS
   if (t == 0) mine->zeros = mine->nans = mine->kinds = 0;
 #endif

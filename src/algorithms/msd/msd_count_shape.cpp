@@ -26,6 +26,15 @@ constexpr unsigned least_pivot_samples = 4;
 // Measured on an H100.
 constexpr unsigned rare_share = 3;
 
+// Passes over this many digits or fewer take less time than the sort of stretched keys. Three
+// digits have 2^24 values, so in longer lists keys repeat and crowd the bins of the local sort.
+// Measured on an H200.
+unsigned most_digits_instead_of_stretch(const Problem& p) {
+  return info(p.key).bytes == 8 || p.count > std::uint64_t{1} << 25 ? 3 : 2;
+}
+// The same for mapped and equalized keys, which take more time.
+unsigned most_digits_instead_of_map(const Problem& p) { return info(p.key).bytes == 8 ? 4 : 3; }
+
 // Returns the expected number of samples in `records` records, if the list has `samples` samples.
 double samples_of(const Problem& p, std::uint64_t records, unsigned samples) {
   return static_cast<double>(records) * samples / static_cast<double>(p.count);
@@ -91,6 +100,8 @@ CountShape make_count_shape(const Problem& problem, const Capabilities& device, 
       shape.samples_keys && !partition_sorts(problem, shape) &&
       (shape.spread_bits == 0 || (sorts_positions(problem) && shape.map.cells == 0));
   count.tells_few_digits = shape.samples_keys && tells_few_digits;
+  count.stretch_digits = most_digits_instead_of_stretch(problem) + 1;
+  count.map_digits = most_digits_instead_of_map(problem) + 1;
   // If more work-groups share a compute unit, each counts fewer keys, so narrow counts overflow
   // less often.
   while (count.bits > 4 && count_bytes(problem, device, shape, count) > device.local_struct) {
@@ -185,9 +196,10 @@ SampleLimits make_sample_limits(const Problem& problem, const Shape& shape,
   // There are 2^23 f32 numbers from 1 to 2. If all of them occur, they leave no bits to sort by, so
   // bins are by position, and not crowded.
   const double of_number = records / (1 << 23);
-  const double most_alike = is_f32_pairs(problem, shape) ? std::max(12.0, 1.5 * of_number)
-                            : sorts_positions(problem)   ? 16.0
-                                                         : 3.0;
+  const double most_alike = is_f32_pairs(problem, shape)   ? std::max(12.0, 1.5 * of_number)
+                            : sorts_positions(problem)     ? 16.0
+                            : info(problem.key).bytes == 4 ? 40.0
+                                                           : 3.0;
   const double m = std::min(spare * spare / (16 * mean), most_alike);
   limits.repeats = clamped(m * judged * judged / (3 * records), 2.0);
   limits.rare = count.judged / rare_share;

@@ -20,12 +20,14 @@ PARAMETER(CLASS_DIGITS)  // not 0: classes may have digits of their own (msd_set
 PARAMETER(TIES_MATTER)   // 1: mapped keys that tie but have different bits need the stable passes
 PARAMETER(ITEM_BITS)     // not 0: mapped keys are sorted by items of this many bits, which hold the
                          // distance from a bucket's first order and the position in the bucket
-PARAMETER(TELLS_REPEATS)  // 1: samples tell whether keys repeat
-PARAMETER(STRETCH_MOST)   // with STRETCHES: log2 of the largest scale
-PARAMETER(FEW_DIGITS)     // not 0: samples tell whether most digits have few values; if so, *skewed
-                          // becomes FEW_DIGITS
-PARAMETER(FREQUENT)       // not 0: samples tell whether there are frequent keys; if so, *skewed
-                          // has the bit FREQUENT
+PARAMETER(TELLS_REPEATS)   // 1: samples tell whether keys repeat
+PARAMETER(STRETCH_MOST)    // with STRETCHES: log2 of the largest scale
+PARAMETER(STRETCH_DIGITS)  // keys are stretched only if the samples differ in so many digits
+PARAMETER(MAP_DIGITS)      // the same for mapped and equalized keys
+PARAMETER(FEW_DIGITS)  // not 0: samples tell whether most digits have few values; if so, *skewed
+                       // becomes FEW_DIGITS
+PARAMETER(FREQUENT)    // not 0: samples tell whether there are frequent keys; if so, *skewed
+                       // has the bit FREQUENT
 PARAMETER(FREQUENT_LEAST)    // the fewest samples that then repeat
 PARAMETER(FREQUENT_SINGLES)  // not 0: the most samples that then have a key of no other sample
 PARAMETER(FREQUENT_ALL)      // if so many repeat, keys are not stretched, equalized or mapped
@@ -67,6 +69,7 @@ typedef struct {
   u32 inner[2];  // as with MAPS
 #endif
   index_t scratch[SCAN_WORDS(WG)];
+  u32 differ[2];           // bits in which samples differ: the lower word, then the upper word
   u32 crowded;             // excess samples; at the end of the count not 0 if a bucket is too large
   u32 pairs;               // pairs of samples in the same bucket
   u32 rare[KEY_BITS / 8];  // number of samples with a rare value in each digit
@@ -108,6 +111,26 @@ typedef struct {
   u32 capacity;        // the most records of a bucket
 #endif
 } limits_t;
+
+#if STRETCHES || EQUALIZES || MAPS
+// Returns how many 8-bit digits of the orders differ between samples; `any` is the order of one of
+// them. mine->differ must be 0. Contains a barrier.
+INLINE u32 count_digits(LOCAL msd_count_memory_t* mine, const ukey_t* sample, ukey_t any) {
+  ukey_t differ = 0;
+  UNROLL
+  for (u32 i = 0; i < SAMPLES; ++i) differ |= key_order(sample[i]) ^ any;
+  wg_or(&mine->differ[0], (u32)differ);
+#if KEY_BITS == 64
+  wg_or(&mine->differ[1], (u32)(differ >> 32));
+#endif
+  barrier_local();
+  u32 digits = 0;
+  UNROLL
+  for (u32 d = 0; d < KEY_BITS / 8; ++d)
+    digits += (mine->differ[d / 4] >> 8 * (d % 4) & 255) != 0 ? 1u : 0u;
+  return digits;
+}
+#endif
 
 #if EQUALIZES || SPREAD_BITS
 // Returns the square root, within 3 % and 1; at least 1.

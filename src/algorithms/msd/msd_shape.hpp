@@ -114,7 +114,10 @@ struct CountShape {
   std::uint64_t sample_stride = 0;  // keys from one sample to the next
   bool tells_repeats = false;       // samples tell whether keys repeat
   bool tells_few_digits = false;    // samples tell whether most digits have few values
-  std::uint64_t words = 0;          // 32-bit words of local memory for the counts
+  // Keys are stretched, or mapped or equalized, only if the samples differ in so many digits of 8
+  // bits.
+  unsigned stretch_digits = 0, map_digits = 0;
+  std::uint64_t words = 0;  // 32-bit words of local memory for the counts
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // size of msd_count_memory_t
 

@@ -101,9 +101,11 @@ void msd_count_tiles(GLOBAL const ukey_t* keys, GLOBAL u32* table, u64 n, u32 sh
     for (u32 i = 0; i < COUNT_ITEMS; ++i) {
       const ukey_t order = CELL_ORDER(key[i]);
 #if KEY_FLOAT
-      const u32 is_zero = (ukey_t)(key[i] << 1) == 0, above = order >= untied_order(0);
-      if (!is_zero && !above) least[0] = min(least[0], order), largest[0] = max(largest[0], order);
-      if (!is_zero && above) least[1] = min(least[1], order), largest[1] = max(largest[1], order);
+      const u32 above = order >= untied_order(0),
+                has_edges =
+                    (ukey_t)(key[i] << 1) != 0 && !IN_NO_CELL(key[i]);  // zeros need no edges
+      if (has_edges && !above) least[0] = min(least[0], order), largest[0] = max(largest[0], order);
+      if (has_edges && above) least[1] = min(least[1], order), largest[1] = max(largest[1], order);
 #else
       least[0] = min(least[0], order), largest[0] = max(largest[0], order);
 #endif
@@ -165,6 +167,7 @@ typedef struct {
 #if CELLS
   u32 edges[2 * EDGES];
   u32 crowded;
+  u32 outside;           // how many keys are in no cell
   u32 cells[CELLS / 2];  // counts of the tile's keys, 16 bits each
 #endif
 } msd_tile_memory_t;
@@ -219,14 +222,13 @@ INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range
   LOCAL u32* of_tile = own->cells;
   u32 cell[ITEMS];
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i)
-    cell[i] = CELL_OF_PLACE(place_of_order(range, CELL_ORDER(key[i])));
+  for (u32 i = 0; i < ITEMS; ++i) cell[i] = cell_of_key(range, key[i]);
 #if SG_NATIVE
   const u32 alike = sg_ballot(sg, cell[0] != sg_shuffle(sg, cell[0], 0)) == 0;
 #endif
   UNROLL
   for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 there = first + i * SG_LANES < count;
+    const u32 there = first + i * SG_LANES < count && !IN_NO_CELL(key[i]);
     u32 times = there;
 #if SG_NATIVE
     if (alike) {  // as in msd_count_tiles
@@ -248,13 +250,14 @@ INLINE void count_cells(LOCAL msd_tile_memory_t* own, sub_group_t sg, cell_range
 // be too large; if it were not, the result would seldom be 1 by chance. Sets own->cells to 0.
 #define MOST_SAMPLES 5u
 INLINE u32 samples_crowd(LOCAL msd_tile_memory_t* own, cell_range_t range, ukey_t sample) {
-  const u32 t = local_id(), cell = CELL_OF_PLACE(place_of_order(range, CELL_ORDER(sample)));
+  const u32 t = local_id(), cell = cell_of_key(range, sample);
   LOCAL u32* counts = own->cells;
   for (u32 i = t; i < CELLS / 2; i += WG) counts[i] = 0;
   if (t == 0) own->crowded = 0;
   barrier_local();
-  const u32 at = 16 * (cell % 2), before = local_add(&counts[cell / 2], 1u << at) >> at;
-  if ((before & 0xffff) >= MOST_SAMPLES) local_or(&own->crowded, 1u);
+  const u32 at = 16 * (cell % 2), one = IN_NO_CELL(sample) ? 0 : 1,
+            before = local_add(&counts[cell / 2], one << at) >> at;
+  if (one && (before & 0xffff) >= MOST_SAMPLES) local_or(&own->crowded, 1u);
   barrier_local();
   counts[cell / 2] = 0;
   barrier_local();
@@ -282,11 +285,20 @@ void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u3
   const cell_range_t range = find_range(own->edges, edges, tiles, WG);
   const u32 crowd = samples_crowd(own, range, sample);
   if (tile == 0 && t == 0) *skewed = crowd ? VERDICT_CROWDED : 1;
-  u32 tie = 0;
+  u32 tie = 0, outside = 0;
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) tie |= key_ties(key[i]);
+  for (u32 i = 0; i < ITEMS; ++i) {
+    const u32 is_outside = first + i * SG_LANES < count && IN_NO_CELL(key[i]);
+    tie |= needs_ties(key[i], KEY_NAN == NAN_LAST);
+    outside += popcount32(sg_ballot(sg, is_outside));
+  }
   if (ties && tie) *ties = 1;
+  if (t == 0) own->outside = 0;
+  barrier_local();
+  if (sg_lane() == 0 && outside != 0) local_add(&own->outside, outside);
   if (!crowd) count_cells(own, sg, range, key, first, count, cells + CELL_STATE);
+  barrier_local();
+  if (t == 0 && own->outside != 0) global_add(&cells[CELL_OUTSIDE], own->outside);
 }
 #else
 

@@ -136,10 +136,9 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
   if (has_class(key)) {
     const u32 nan = is_nan(key);
     *members += nan ? ONE_NAN : ONE_ZERO;
-    const ukey_t made = (ukey_t)KEY_INFINITY | (ukey_t)1 << (SPREAD_LOW - 1);
-    const u32 of_nan = KEY_MAGNITUDE(key) != made ? KIND_OTHER_NAN
-                       : negative                 ? KIND_NEGATIVE_NAN
-                                                  : KIND_NAN;
+    const u32 of_nan = KEY_MAGNITUDE(key) != QUIET_NAN ? KIND_OTHER_NAN
+                       : negative                      ? KIND_NEGATIVE_NAN
+                                                       : KIND_NAN;
     *kinds |= nan ? of_nan : negative ? KIND_NEGATIVE_ZERO : KIND_ZERO;
     return NO_BUCKET;
   }
@@ -174,7 +173,7 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
   for (u32 i = 0; i < SAMPLES; ++i) sample[i] = samples[(i * WG + t) * (GATHERED / SAMPLES)];
 #if KEY_FLOAT
   UNROLL
-  for (u32 i = 0; i < SAMPLES; ++i) v.ties |= key_ties(sample[i]);
+  for (u32 i = 0; i < SAMPLES; ++i) v.ties |= needs_ties(sample[i], 1);
 #endif
 #if SPREAD_BITS
   // One or two parts tell too little about where a lead is dense. A map then spreads more lists.
@@ -241,18 +240,24 @@ INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, 
 #endif
   // If hardly any key is rare, counting takes less time than partitioning.
   const u32 all_frequent = frequent && repeats >= FREQUENT_ALL;
+#if STRETCHES || EQUALIZES || MAPS
+  // Passes leave out digits that all keys share. Over few digits, they take less time.
+  u32 digits = 0;
+  if (!spreads && !all_frequent) digits = count_digits(mine, sample, key_order(samples[0]));
+#endif
 #if STRETCHES
-  if (!spreads && !all_frequent && repeats <= limits.repeats)
+  if (digits >= STRETCH_DIGITS && repeats <= limits.repeats)
     spreads = v.stretched = try_stretch(mine, sample, limits, &v.stretch);
 #endif
 #if EQUALIZES
-  if (!spreads && !all_frequent)
+  if (!spreads && digits >= MAP_DIGITS)
     spreads = v.equalized =
         try_equalizer(mine, samples, limits.sample_records, limits.capacity, limits.equalized_crowd,
                       repeats > limits.repeats, &v.cells);
 #endif
 #if MAPS
-  if (!spreads && !all_frequent) spreads = v.mapped = try_map(mine, samples, limits, &v.window);
+  if (!spreads && digits >= MAP_DIGITS)
+    spreads = v.mapped = try_map(mine, samples, limits, &v.window);
 #if TELLS_REPEATS || FREQUENT
   // Frequent keys do no harm if they are pivots. Other keys that repeat crowd the bins. Floats of
   // which few samples repeat stay mapped, because passes over floats are slow.

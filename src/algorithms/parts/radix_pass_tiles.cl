@@ -22,6 +22,7 @@ PARAMETER(SEGMENTED)  // 1: one or two passes from the leading digit on; the sec
                       // each segment (the records with one value of the first digit). 0: all
                       // passes, the least significant digit first
 PARAMETER(CODES)      // 1: between passes, keys of floats are codes (below)
+PARAMETER(ALL_BITS)   // 1: all bits of the keys are compared; used with CODES
 PARAMETER(LISTED)     // 1: only the listed parts of the list are sorted (radix_passes.cl)
 PARAMETER(SPREAD_BITS)  // used with SEGMENTED and CODES: width of a lead (msd_count.cl) in bits; 0:
                         // no spread orders

@@ -38,8 +38,8 @@ INLINE index_t keys_of_digit(GLOBAL u32* histograms, u32 pass, u32 digit) {
   return READ_COUNT(load_relaxed, &histograms[pass * RADIX + digit], PASSES * RADIX);
 }
 
-// Counts the digits of a key for all passes. With CODES, returns 1 if the key may tie with a key of
-// different bits; the caller then discards the counts.
+// Counts the digits of a key for all passes. With CODES, returns 1 if codes may not sort the
+// list (needs_ties); the caller then discards the counts.
 INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
   const ukey_t ordered = CODE_OF(key);
   UNROLL
@@ -48,7 +48,7 @@ INLINE u32 count_key(LOCAL u32* bins, ukey_t key, u64 shifts, u64 widths) {
     local_add(&bins[(p * RADIX + ((u32)(ordered >> shift) & ((1u << width) - 1))) * COPIES], 1u);
   }
 #if CODES
-  return key_ties(key);
+  return needs_ties(key, ALL_BITS);
 #else
   return 0;
 #endif

@@ -368,6 +368,7 @@ std::shared_ptr<Module> RadixPasses::build_kernel(Device& device, const Capabili
       .set("SEGMENTED", int{segmented})
       .set("COMMON_SHARE", shape.common_share)
       .set("CODES", int{what == Build::sort_with_codes || spread_bits != 0})
+      .set("ALL_BITS", int{key_bits(problem_) == info(problem_.key).bits()})
       .set("LISTED", int{what == Build::sort_listed})
       .set("SPREAD_BITS", spread_bits)
       .set("CLASS_DIGITS", int{spread_bits != 0 && class_digits_})

@@ -68,7 +68,7 @@ INLINE u32 take_another(LOCAL onesweep_memory_t* mine, GLOBAL u32* ticket, u32 t
 }
 
 // Sets bit d of mine->differ if one of the work-item's keys and `one` differ in digit d, and bit
-// PASSES if a key may tie with a key of different bits. A barrier must follow.
+// PASSES if codes may not sort the list (needs_ties). A barrier must follow.
 INLINE void compare_keys(LOCAL onesweep_memory_t* mine, const ukey_t* key, ukey_t one, u32 first,
                          u32 count, u64 shifts, u64 widths) {
   ukey_t other = 0;
@@ -78,7 +78,7 @@ INLINE void compare_keys(LOCAL onesweep_memory_t* mine, const ukey_t* key, ukey_
     if (first + i * SG_LANES >= count) continue;
 #if CODES
     other |= key[i] ^ one;
-    digits |= key_ties(CODE_OF(key[i])) ? 1u << PASSES : 0;  // a code's code is the key
+    digits |= needs_ties(CODE_OF(key[i]), ALL_BITS) ? 1u << PASSES : 0;  // a code's code is the key
 #else
     other |= CODE_OF(key[i]) ^ one;
 #endif
