@@ -102,6 +102,30 @@ TEST(SampledKeys, TakeOnePath) {
     }
 }
 
+// Passes over three digits take less time than stretching keys of 64 bits. Short lists of u32 keys
+// are stretched.
+TEST(SampledKeys, OfFewDigitsTakePasses) {
+  if (on_host()) GTEST_SKIP() << "kernels run on devices";
+  const bool small = is_set("SORTIUM_TEST_SMALL");
+  Trial trial(test_device(), Placement::guarded);
+  for (const auto key : {KeyType::u64, KeyType::i64, KeyType::u32}) {
+    if (small && key != KeyType::u64) continue;
+    try {
+      EXPECT_EQ(is_partitioned(trial,
+                               {{.key = key, .count = small ? 3'001u : 300'007u},
+                                false,
+                                Distribution::three_digits,
+                                1},
+                               "bits=12,sample=1"),
+                key == KeyType::u32)
+          << info(key).name;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+      GTEST_SKIP() << e.what();
+    }
+  }
+}
+
 // NaNs and zeros have digits of their own or are set aside, however many they are.
 TEST(Floats, ClassesHaveDigits) {
   if (on_host()) GTEST_SKIP() << "kernels run on devices";
@@ -175,7 +199,7 @@ TEST(Floats, OneNanHasACode) {
                  Distribution::one_nan,
                  seed};
     try {
-      const Method method{"onesweep", seed % 4 < 2 ? "look_back=0" : "look_back=1"};
+      const Method method{"onesweep", seed % 3 != 1 ? "look_back=0" : "look_back=1"};
       EXPECT_TRUE(is_sorted_without(trial, c, method, {})) << describe(c);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::unsupported) throw;

@@ -278,11 +278,10 @@ TEST(ShortLists, OfMsd) {
   std::vector<Case> cases;
   for (const auto key :
        {KeyType::u32, KeyType::f64, KeyType::i64, KeyType::f32, KeyType::u64, KeyType::i32})
-    for (const auto d :
-         {Distribution::hill, Distribution::range, Distribution::clusters, Distribution::numbers,
-          Distribution::leads, Distribution::few_distinct, Distribution::zipf,
-          Distribution::constant, Distribution::sorted, Distribution::peaks, Distribution::random,
-          Distribution::classes, Distribution::one_nan, Distribution::other_nan})
+    for (const auto d : {Distribution::hill, Distribution::range, Distribution::clusters,
+                         Distribution::numbers, Distribution::leads, Distribution::few_distinct,
+                         Distribution::zipf, Distribution::constant, Distribution::sorted,
+                         Distribution::peaks, Distribution::random, Distribution::classes})
       for (const auto payload : {Payload::none, Payload::values, Payload::positions}) {
         // Items hold a whole key and a position.
         if (info(key).bytes == 8 && payload != Payload::none) continue;
@@ -294,6 +293,13 @@ TEST(ShortLists, OfMsd) {
         if (payload == Payload::positions) p.keys_out = turn % 4 < 2;
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
+  // Cells leave NaNs out if they come last.
+  for (const auto d : {Distribution::one_nan, Distribution::other_nan})
+    for (std::uint64_t turn = 0; turn < 8; ++turn) {
+      Problem p{.key = KeyType::f64, .count = 131'073ull << turn % 4};
+      p.order = turn % 2 == 0 ? Order::ascending : Order::descending;
+      cases.push_back({p, turn % 3 == 0, d, turn});
+    }
   expect_stable(std::move(cases), {"msd", ""});
 }
 
@@ -318,6 +324,19 @@ TEST(ShortLists, OfOnesweep) {
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
   if (is_simulated()) cases.resize(26);
+  for (const unsigned end : {16u, 31u}) {  // this NaN's bits lie where NaNs belong, but not these
+    cases.push_back({{.key = KeyType::f32, .count = small ? 701u : 90'001u, .end_bit = end},
+                     false,
+                     Distribution::one_nan,
+                     end});
+    cases.push_back({{.key = KeyType::f16,
+                      .count = small ? 703u : 90'003u,
+                      .payload = Payload::values,
+                      .order = Order::descending},
+                     false,
+                     Distribution::one_nan,
+                     end});
+  }
   auto of_more_tiles = cases;
   expect_stable(std::move(cases), {"onesweep", "look_back=0"});
   // More tiles than work-groups: those that run take the others' tiles.

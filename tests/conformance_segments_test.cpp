@@ -92,6 +92,11 @@ TEST(ShortSegments, AreSortedAtOnce) {
     add({.key = KeyType::i64, .order = Order::descending}, Distribution::clusters);
     add({.key = KeyType::f32}, Distribution::special);
     add({.key = KeyType::f32, .payload = Payload::values}, Distribution::numbers);
+    add({.key = KeyType::f32, .payload = Payload::values}, Distribution::one_nan);
+    if (small) continue;
+    add({.key = KeyType::f32, .nan = NanOrder::first}, Distribution::one_nan);
+    add({.key = KeyType::f64, .order = Order::descending}, Distribution::one_nan);
+    add({.key = KeyType::f32}, Distribution::other_nan);
   }
   expect_stable(std::move(cases), {"segmented", "variant=gpu"});
 }
@@ -170,6 +175,10 @@ RowCases row_cases(std::span<const std::uint64_t> lengths) {
     add({.key = KeyType::u32, .begin_bit = 3, .end_bit = 19}, Distribution::random);
     add({.key = KeyType::f32, .nan = NanOrder::bits, .zeros = ZeroOrder::distinct},
         Distribution::classes);
+    add({.key = KeyType::f32, .order = Order::descending}, Distribution::one_nan);
+    add({.key = KeyType::f32, .payload = Payload::values, .nan = NanOrder::first},
+        Distribution::one_nan);
+    add({.key = KeyType::f32}, Distribution::other_nan);
   }
   return cases;
 }

@@ -56,6 +56,8 @@ std::string_view name(Distribution distribution) {
       return "range";
     case Distribution::hill:
       return "hill";
+    case Distribution::three_digits:
+      return "three digits";
     case Distribution::groups:
       return "groups";
     case Distribution::common:
@@ -237,7 +239,7 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::one_nan:
     case Distribution::other_nan: {
       const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1),
-                          of_thousand = std::array{1, 100, 500}[seed % 3];
+                          of_thousand = std::array{1, 100, 500, 1000}[seed % 4];
       if (infinity == 0) return make_keys(Distribution::random, problem, seed);
       const std::uint64_t exponent = infinity & (~infinity + 1);  // the unit of exponents
       const bool is_negative =
@@ -283,6 +285,11 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
                           begin = seed % 4 == 0 ? 0 : random.next();
       fill([&] { return begin + random.below(width); });
       if (seed % 5 == 0 && !keys.empty()) keys[random.below(keys.size())] = (begin + width) & all;
+      break;
+    }
+    case Distribution::three_digits: {
+      const std::uint64_t low = 0xfffff, leading = random.next() & ~low;
+      fill([&] { return leading | (random.next() & low); });
       break;
     }
     case Distribution::hill: {

@@ -27,8 +27,8 @@ enum class Distribution : std::uint8_t {
             // all, by the seed; not in the table
   ties,  // floats of four exponents, and 0.1 %, 10 % or 50 % NaN, or NaN, -0 and +0, or one kind of
          // NaN and -0, by the seed; not in the table
-  one_nan,  // floats of four exponents, and 0.1 %, 10 % or 50 % of the NaN without payload whose
-            // sign puts its bits where NaNs belong; not in the table
+  one_nan,    // floats of four exponents, and 0.1 %, 10 %, 50 % or all of the NaN without payload
+              // whose sign puts its bits where NaNs belong; not in the table
   other_nan,  // the same, and one NaN of the other sign; not in the table
   clusters,   // a wide window with outliers, a narrow cluster and a frequent key; not in the table
   peaks,  // floats: peaks of few exponents on one side of zero or on both, by the seed, and some
@@ -37,6 +37,7 @@ enum class Distribution : std::uint8_t {
           // one key is beyond it; not in the table
   hill,   // integers: a hill of 2^16 to all numbers, by the seed, with frequent keys at its border
           // and at both ends of the numbers; one key of 64 or of 3000 is anywhere; not in the table
+  three_digits,  // the lowest 20 bits are random, the others equal in all keys; not in the table
   groups,  // random, but one of 200 keys is in a group: of 2 to 700 keys, by the seed, which differ
            // in their lowest bits only, three in eight; not in the table
   common,  // numbers of which most are common: 39 of 40 are one of 2 to 700, by the seed; not in

@@ -457,7 +457,7 @@ INLINE u32 is_last_group(LOCAL msd_count_memory_t* mine, GLOBAL u32* done) {
 //                 (members of classes without a place, and mapped floats without values). Two bits
 //                 say the same and more. FREQUENT: the samples show frequent keys. FEW_DIGITS: the
 //                 samples show that most digits have few values
-//   ties          null, or a word; becomes 1 if keys do not spread and samples tie
+//   ties          null, or a word; becomes 1 if keys do not spread and a sample needs ties
 //   crowd ... equalized_crowd  thresholds for the samples (limits_t)
 //   may_be_frequent  FREQUENT: 0: *skewed does not get the bit FREQUENT
 //   spread, back  out, SPREAD_BITS: the tables of make_spread, made with `lead_most`

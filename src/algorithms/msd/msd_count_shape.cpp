@@ -83,9 +83,9 @@ std::uint64_t count_words(const Problem& p, const Capabilities& device, const Sh
 std::uint64_t count_bytes(const Problem& p, const Capabilities& device, const Shape& shape,
                           const CountShape& count) {
   const std::uint64_t leads = std::uint64_t{1} << shape.spread_bits;
-  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 20 : 0;
+  const std::uint64_t spread = shape.spread_bits != 0 ? 4 * leads + 20 : 0, differ = 8;
   return count_words(p, device, shape, count) * 4 +
-         kernels::scan_bytes(p, device, count.work_group) + spread +
+         kernels::scan_bytes(p, device, count.work_group) + spread + differ +
          shape.map.local_bytes(info(p.key).bytes) + shape.equalizer.local_bytes() + 2 * gap_bytes;
 }
 

@@ -86,7 +86,7 @@ typedef struct {
 typedef struct {
   u32 skewed;  // the value for *skewed; if it is not 0, no keys are counted
   u32 mapped;  // 1: keys are mapped by mine->map
-  u32 ties;    // 1: a sample of this work-item may tie with a key of other bits
+  u32 ties;    // 1: a sample of this work-item needs ties (needs_ties)
 #if MAPS
   window_t window;
 #endif

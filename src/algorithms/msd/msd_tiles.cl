@@ -266,10 +266,25 @@ INLINE u32 samples_crowd(LOCAL msd_tile_memory_t* own, cell_range_t range, ukey_
 #endif
 
 #if CELLS && KEY_FLOAT
+// Adds the number of the tile's keys in no cell to *all. `key` and `first`: as in
+// msd_partition_tiles.
+INLINE void count_outside(LOCAL msd_tile_memory_t* own, sub_group_t sg, const ukey_t* key,
+                          u32 first, u32 count, GLOBAL u32* all) {
+  u32 outside = 0;
+  if (local_id() == 0) own->outside = 0;
+  UNROLL
+  for (u32 i = 0; i < ITEMS; ++i)
+    outside += popcount32(sg_ballot(sg, first + i * SG_LANES < count && IN_NO_CELL(key[i])));
+  barrier_local();
+  if (sg_lane() == 0 && outside != 0) local_add(&own->outside, outside);
+  barrier_local();
+  if (local_id() == 0 && own->outside != 0) global_add(all, own->outside);
+}
+
 // For floats, this kernel takes the place of msd_partition_tiles. Work-group g adds the keys of
 // tile g to the counts of their cells. The other parameters are those of msd_partition_tiles.
 //   skewed  out: 1 if the list may be sorted by cells, else VERDICT_CROWDED
-//   ties    null, or a word, 0 at first; becomes 1 if keys may tie
+//   ties    null, or a word, 0 at first; becomes 1 if a key needs ties (needs_ties)
 KERNEL(WG)
 void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u32 tiles,
                      GLOBAL const ukey_t* edges, GLOBAL u32* cells, GLOBAL u32* ties) {
@@ -285,20 +300,14 @@ void msd_count_cells(GLOBAL const ukey_t* keys_in, GLOBAL u32* skewed, u64 n, u3
   const cell_range_t range = find_range(own->edges, edges, tiles, WG);
   const u32 crowd = samples_crowd(own, range, sample);
   if (tile == 0 && t == 0) *skewed = crowd ? VERDICT_CROWDED : 1;
-  u32 tie = 0, outside = 0;
+  u32 tie = 0;
   UNROLL
-  for (u32 i = 0; i < ITEMS; ++i) {
-    const u32 is_outside = first + i * SG_LANES < count && IN_NO_CELL(key[i]);
-    tie |= needs_ties(key[i], KEY_NAN == NAN_LAST);
-    outside += popcount32(sg_ballot(sg, is_outside));
-  }
+  for (u32 i = 0; i < ITEMS; ++i) tie |= needs_ties(key[i], KEY_NAN == NAN_LAST);
   if (ties && tie) *ties = 1;
-  if (t == 0) own->outside = 0;
-  barrier_local();
-  if (sg_lane() == 0 && outside != 0) local_add(&own->outside, outside);
+#if KEY_NAN == NAN_LAST
+  count_outside(own, sg, key, first, count, &cells[CELL_OUTSIDE]);
+#endif
   if (!crowd) count_cells(own, sg, range, key, first, count, cells + CELL_STATE);
-  barrier_local();
-  if (t == 0 && own->outside != 0) global_add(&cells[CELL_OUTSIDE], own->outside);
 }
 #else
 

@@ -38,9 +38,10 @@ PARAMETER(MAP_LOCAL)     // 1: the map is copied to local memory; used if MAP_CE
 
 // CODES, for floats: the first pass turns keys into codes, and the last one turns them back. A
 // code's digits cost no more than an integer's. Codes cannot represent ties, so the work-groups
-// look for keys that tie while they count. If there is one, they set `ties` and make no passes, and
-// a second launch sorts without codes. With SEGMENTED, the caller has already checked for ties;
-// codes are spread orders (SPREAD_BITS), and the last pass does not change them.
+// look for keys that need them (needs_ties) while they count: "keys tie" means that there is one.
+// Then they set `ties` and make no passes, and a second launch sorts without codes. With SEGMENTED,
+// the caller has already checked for ties; codes are spread orders (SPREAD_BITS), and the last pass
+// does not change them.
 #if CODES
 #define DIGIT(key) ((u32)((key) >> p.shift) & p.mask)
 #define PADDING ((ukey_t) ~(ukey_t)0)

@@ -8,6 +8,9 @@ PARAMETER(WIDE)  // 1: rank and position together have more than 64 bits, so the
 PARAMETER(SORT_BITS)    // bits of an item: 32 or 64
 PARAMETER(GATHER_KEYS)  // 1: an item does not hold all bits of its key
 
+// 1 if all bits of the keys are compared. Kernels have the parameters begin_bit and rank_mask.
+#define COMPARES_ALL_BITS (begin_bit == 0 && (ukey_t)rank_mask == (ukey_t) ~(ukey_t)0)
+
 #if SORT_BITS == 64
 typedef u64 sort_t;
 #else

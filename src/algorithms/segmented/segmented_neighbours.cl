@@ -101,8 +101,10 @@ INLINE seen_t load_neighbours(LOCAL round_t* mine, u64 base, u32 all, GLOBAL con
   return seen;
 }
 
-// Returns 1 if a key of the round may tie with a key of different bits. `suspect` is of this lane.
-INLINE u32 has_ties(LOCAL const round_t* mine, sub_group_t sg, u32 all, ukey_t suspect) {
+// Returns 1 if a key of the round may tie with a key of different bits, except PLACED_NAN if
+// `excepts_nan` is 1. `suspect` is of this lane.
+INLINE u32 has_ties(LOCAL const round_t* mine, sub_group_t sg, u32 all, ukey_t suspect,
+                    u32 excepts_nan) {
 #if KEY_FLOAT
   u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
   sg_barrier();
@@ -110,7 +112,7 @@ INLINE u32 has_ties(LOCAL const round_t* mine, sub_group_t sg, u32 all, ukey_t s
     ties = 0;
     ROLLED
     for (u32 at = sg_lane(); at < all; at += SG_LANES)
-      ties |= key_ties(key_of_order(mine->keys[SPREAD(at)]));
+      ties |= needs_ties(key_of_order(mine->keys[SPREAD(at)]), excepts_nan);
   }
   return sg_ballot(sg, ties) != 0 ? 1 : 0;
 #else
@@ -400,7 +402,7 @@ INLINE u32 sort_short(LOCAL segmented_classify_memory_t* mine, sub_group_t sg, u
     all = taking != 0 ? all : 0;
 
     seen_t seen = load_neighbours(round, base, all, keys_in, values_in);
-    const u32 sorts = has_ties(round, sg, all, seen.suspect) ? 0 : 1;
+    const u32 sorts = has_ties(round, sg, all, seen.suspect, COMPARES_ALL_BITS) ? 0 : 1;
 #if COMPOSITE
     seen.differ = differing_bits(sg, seen.differ, begin_bit, rank_mask);
 #endif

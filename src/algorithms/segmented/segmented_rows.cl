@@ -171,9 +171,10 @@ INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, GLOBAL const
 }
 
 #if KEY_FLOAT
-// Returns 1 if a key of the round may tie with a key of different bits: the same in all lanes.
-// `suspect` is of this lane.
-INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey_t suspect) {
+// Returns 1 if a key of the round may tie with a key of different bits, except PLACED_NAN if
+// `excepts_nan` is 1: the same in all lanes. `suspect` is of this lane.
+INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey_t suspect,
+                    u32 excepts_nan) {
   u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
   sg_barrier();
   if (ties != 0) {  // the suspects may all be +0
@@ -183,7 +184,7 @@ INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey
       UNROLL
       for (u32 k = 0; k < CHUNK; ++k) {
         const spot_t spot = spot_of(rows, step, CHUNK, k);
-        if (spot.is_there) ties |= key_ties(key_of_order(KEYS(mine)[spot.slot]));
+        if (spot.is_there) ties |= needs_ties(key_of_order(KEYS(mine)[spot.slot]), excepts_nan);
       }
     }
   }
@@ -519,7 +520,7 @@ void segmented_rows(GLOBAL const ukey_t* keys_in, GLOBAL ukey_t* keys_out,
   load_values(value, rows, base, values_in);
 #endif
 #if KEY_FLOAT
-  ties = has_ties(mine, rows, sg, seen.suspect);
+  ties = has_ties(mine, rows, sg, seen.suspect, COMPARES_ALL_BITS);
   if (ties) tie_keys(mine, rows);
 #endif
 #if COMPOSITE
