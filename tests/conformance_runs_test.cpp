@@ -1,4 +1,4 @@
-// Lists of a few sorted runs, which cpu:0 merges.
+// Lists of a few sorted runs, which cpu:0 merges, and of floats with NaN.
 #include <gtest/gtest.h>
 
 #include "conformance_trials.hpp"
@@ -52,6 +52,28 @@ TEST(Runs, OfKeysAloneAreMerged) {
                          9 * ++turn + runs - 1};
             EXPECT_EQ(run_stable(trial, c, {"sample"}), "")
                 << describe(c) << ", " << runs << " runs";
+          }
+}
+
+// NaNs of the same bits are moved behind the other floats, which are sorted without codes. Lists of
+// one thread, of few threads, and of more; NaNs that differ; few numbers beside many NaNs.
+TEST(FloatsOfTheHost, AreSortedBesideNans) {
+  if (!on_host()) GTEST_SKIP() << "sample is cpu:0's";
+  Trial trial(test_device(), Placement::guarded);
+  const std::vector<std::uint64_t> counts =
+      is_set("SORTIUM_TEST_SMALL")
+          ? std::vector<std::uint64_t>{1, 40, 1'003}
+          : std::vector<std::uint64_t>{1, 2, 15, 40, 601, 1'003, 40'007, 300'007, 3'000'017};
+  std::uint64_t seed = 0;
+  for (const auto count : counts)
+    for (const auto key : {KeyType::f32, KeyType::f64, KeyType::f16})
+      for (const auto d : {Distribution::one_nan, Distribution::other_nan, Distribution::ties})
+        for (const auto order : {Order::ascending, Order::descending})
+          for (const bool in_place : {false, true}) {
+            ++seed;
+            if (count > 1'000'000 && (key != KeyType::f32 || in_place)) continue;
+            const Case c{{.key = key, .count = count, .order = order}, in_place, d, seed};
+            EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c);
           }
 }
 

@@ -1,7 +1,8 @@
 // Compares Sortium's segmented sort and its top-k with CUB and, if built with it, moderngpu: the
 // same records on the same GPU, interleaved in one run. Each result is compared with CUB's byte for
-// byte. Sortium sorts through its public API, in this program's own context and stream; the result
-// of the same sort captured in a CUDA graph is compared too.
+// byte or, if keys may be NaN or -0, with a sort on the host. Sortium sorts through its public API,
+// in this program's own context and stream; the result of the same sort captured in a CUDA graph is
+// compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal;
 //         rows:key:value:length:distribution[:count], the same for segments of equal length, which
@@ -20,9 +21,11 @@
 #include <cstdio>
 #include <cub/version.cuh>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <sortium/sortium.hpp>
 #include <sortium/verify.hpp>
+#include <span>
 
 #include "cub_segments.hpp"
 #include "interleaved.hpp"
@@ -91,6 +94,27 @@ std::vector<std::int32_t> offsets_of(const std::string& lengths, std::uint64_t c
   return offsets;
 }
 
+// Stores records in device memory, sorted stably on the host: NaN last, -0 and +0 are equal.
+void sort_on_host(std::span<const std::int32_t> offsets, const DeviceArray& keys,
+                  const DeviceArray& values, const DeviceArray& sorted_keys,
+                  const DeviceArray& sorted_values) {
+  const std::size_t count = keys.bytes / 4;
+  std::vector<float> key(count), to_key(count);
+  std::vector<std::uint32_t> value(values.bytes / 4), to_value(value.size()), from(count);
+  check(cudaMemcpy(key.data(), keys.data, keys.bytes, cudaMemcpyDeviceToHost));
+  check(cudaMemcpy(value.data(), values.data, values.bytes, cudaMemcpyDeviceToHost));
+  std::iota(from.begin(), from.end(), 0u);
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+    std::stable_sort(from.begin() + offsets[s], from.begin() + offsets[s + 1],
+                     [&](std::uint32_t a, std::uint32_t b) {
+                       return !std::isnan(key[a]) && (std::isnan(key[b]) || key[a] < key[b]);
+                     });
+  for (std::size_t i = 0; i < count; ++i) to_key[i] = key[from[i]];
+  for (std::size_t i = 0; i < value.size(); ++i) to_value[i] = value[from[i]];
+  check(cudaMemcpy(sorted_keys.data, to_key.data(), keys.bytes, cudaMemcpyHostToDevice));
+  check(cudaMemcpy(sorted_values.data, to_value.data(), values.bytes, cudaMemcpyHostToDevice));
+}
+
 class Comparison {
  public:
   // `count` is the number of keys of cases that do not state one.
@@ -155,6 +179,10 @@ class Comparison {
     peers::SegmentedSort into_got = into_expected;
     into_got.keys_out = number(got_keys);
     into_got.values_out = number(got_values);
+    // CUB does not order NaN, and -0 as +0, as Sortium does.
+    const bool by_host = floats && distribution.find('+') != std::string::npos;
+    if (by_host) sort_on_host(host_offsets, keys, values, expected_keys, expected_values);
+    const peers::SegmentedSort& by_cub = by_host ? into_got : into_expected;
     std::size_t sort_bytes = 0, radix_bytes = 0;
     peers::cub_segmented_sort(nullptr, sort_bytes, into_expected, gpu_.stream);
     peers::cub_segmented_radix(nullptr, radix_bytes, into_got, gpu_.stream);
@@ -188,7 +216,7 @@ class Comparison {
     };
     const auto sort = [&] {
       std::size_t given = sort_bytes;
-      peers::cub_segmented_sort(temp.data, given, into_expected, gpu_.stream);
+      peers::cub_segmented_sort(temp.data, given, by_cub, gpu_.stream);
     };
     const auto radix = [&] {
       std::size_t given = radix_bytes;
@@ -200,7 +228,8 @@ class Comparison {
     // CUB's segmented radix sort uses a work-group for each segment: millions of segments would
     // take it about a second.
     if (segments < std::size_t{1} << 18)
-      all.push_back(contender("cub-segmented-radix", radix, [&] { return matches(radix); }));
+      all.push_back(
+          contender("cub-segmented-radix", radix, [&] { return by_host || matches(radix); }));
     all.push_back(
         contender("sortium", ours, [&] { return matches(ours) && matches(as_graph(ours)); }));
     const auto by_rows = [&] { rows_plan.run(*gpu_.queue, without_offsets); };

@@ -35,11 +35,12 @@ class FewKeys {
     }
     const bool may_have_runs = may_be_merged();
     if constexpr (sizeof(Key) >= 4)
-      if (coding_.is_float && !may_have_runs && copy_plain_floats(in_, out_, count_)) {
-        sort_plain_floats(out_, count_);
-        if (coding_.flip != 0) std::reverse(out_, out_ + count_);
-        return true;
-      }
+      if (coding_.is_float && !may_have_runs)
+        if (const auto numbers = copy_numbers(in_, out_, count_)) {
+          sort_plain_floats(out_, *numbers);
+          if (coding_.flip != 0) std::reverse(out_, out_ + *numbers);
+          return true;
+        }
     encode(in_, out_, count_, coding_);
     if (coding_.is_float && ties_of(out_, count_).differ()) {
       if (in_ == out_) decode(out_, count_, coding_);

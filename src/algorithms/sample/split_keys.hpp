@@ -21,11 +21,14 @@ class SplitKeys {
   // differ: codes do not contain their order.
   [[nodiscard]] bool sort() {
     if (!prepare()) return false;
+    if (are_floats_ && count_ < layout_.threads * Layout::split_oversampling) {  // others are NaN
+      sort_floats(steps_.out, count_);
+      return true;
+    }
     partition();
     layout_.each(context_.operands, layout_.threads, [&](std::uint64_t part) {
       const std::size_t begin = part == 0 ? 0 : ends_[part - 1], count = ends_[part] - begin;
-      if constexpr (sizeof(Key) >= 4)
-        if (are_floats_) return sort_plain_floats(steps_.out + begin, count);
+      if (are_floats_) return sort_floats(steps_.out + begin, count);
       sort_and_decode(steps_.out + begin, count, steps_.coding);
     });
     return true;
@@ -36,9 +39,12 @@ class SplitKeys {
   bool prepare() {
     const std::uint64_t count = layout_.problem.count;
     if constexpr (sizeof(Key) >= 4)
-      are_floats_ = steps_.coding.is_float && steps_.coding.flip == 0 &&
-                    copy_plain_floats(steps_.in, steps_.out, count);
-    if (are_floats_) return true;
+      if (steps_.coding.is_float && steps_.coding.flip == 0)
+        if (const auto numbers = copy_numbers(steps_.in, steps_.out, count)) {
+          are_floats_ = true;
+          count_ = *numbers;
+          return true;
+        }
     encode(steps_.in, steps_.out, count, steps_.coding);
     if (!steps_.coding.is_float || !ties_of(steps_.out, count).differ()) return true;
     if (steps_.in == steps_.out) decode(steps_.out, count, steps_.coding);
@@ -47,8 +53,7 @@ class SplitKeys {
 
   void partition() {
     constexpr std::uint64_t samples_of_part = Layout::split_oversampling;
-    const std::uint64_t count = layout_.problem.count, parts = layout_.threads,
-                        samples = parts * samples_of_part;
+    const std::uint64_t count = count_, parts = layout_.threads, samples = parts * samples_of_part;
     Key* const sample = at<Key>(layout_.samples.in(context_.operands));
     Positions positions(Positions::splitters_seed);
     for (std::uint64_t i = 0; i < samples; ++i) sample[i] = steps_.out[positions.next(count)];
@@ -60,16 +65,19 @@ class SplitKeys {
           partition_in_place(steps_.out, end, sample[p * samples_of_part], are_floats_);
   }
   void sort_sample(Key* sample, std::uint64_t count) const {
-    if constexpr (sizeof(Key) >= 4)
-      if (are_floats_) return sort_plain_floats(sample, count);
+    if (are_floats_) return sort_floats(sample, count);
     sort_words(sample, count);
+  }
+  static void sort_floats(Key* floats, std::uint64_t count) {
+    if constexpr (sizeof(Key) >= 4) sort_plain_floats(floats, count);
   }
 
   const Context& context_;
   const Layout& layout_;
   const KeySteps<Key>& steps_;
   std::size_t* ends_;
-  bool are_floats_ = false;  // the output has floats, not codes
+  bool are_floats_ = false;                      // the output has floats, not codes
+  std::uint64_t count_ = layout_.problem.count;  // keys to sort; NaN behind floats are not
 };
 
 }  // namespace sortium::sample

@@ -50,10 +50,11 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
     for (std::size_t i = 0; i < count; ++i) codes[i] = float_key(codes[i], c);
 }
 
-// Returns true if there are neither NaN nor zeros of both signs. Copies the floats unless `out` is
-// `in`.
+// Copies the floats unless `out` is `in`. Returns 0 if they are plain, else the sum of two of
+// these.
+constexpr unsigned has_nan = 1, has_both_zeros = 2;
 template <class Word>
-bool copy_floats(const Word* in, Word* out, std::size_t count) {
+unsigned copy_floats(const Word* in, Word* out, std::size_t count) {
   constexpr Word sign = Word{1} << (sizeof(Word) * 8 - 1);
   Word nan = 0, positive = 0, negative = 0;
   const auto look = [&](Word word) HWY_ATTR {
@@ -66,7 +67,43 @@ bool copy_floats(const Word* in, Word* out, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) look(in[i]);
   else
     for (std::size_t i = 0; i < count; ++i) out[i] = look(in[i]);
-  return (nan | (positive & negative)) == 0;
+  return (nan != 0 ? has_nan : 0) + ((positive & negative) != 0 ? has_both_zeros : 0);
+}
+
+// Moves NaN behind the other floats, if all of them have the same bits. Returns the number of the
+// others, or ~0 if NaN differ: then nothing has moved. It stores whole vectors, but only over
+// floats that have been read.
+template <class Word>
+std::size_t move_equal_nan(Word* floats, std::size_t count) {
+  constexpr Word rest = static_cast<Word>(~Word{0}) >> 1, infinity = Ties<Word>::infinity;
+  const hn::ScalableTag<Word> d;
+  const std::size_t lanes = hn::Lanes(d), whole = count / lanes * lanes;
+  const auto rests = hn::Set(d, rest), infinities = hn::Set(d, infinity);
+  const auto* const first = std::find_if(
+      floats, floats + count, [](Word word) HWY_ATTR { return (word & rest) > infinity; });
+  const Word nan = *first;
+  const auto nans = hn::Set(d, nan);
+  auto differs = hn::Zero(d);
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    const auto v = hn::LoadU(d, floats + i);
+    differs = hn::Or(differs,
+                     hn::IfThenElseZero(hn::Gt(hn::And(v, rests), infinities), hn::Xor(v, nans)));
+  }
+  bool differ = !hn::AllTrue(d, hn::Eq(differs, hn::Zero(d)));
+  for (std::size_t i = whole; i < count; ++i)
+    differ = differ || ((floats[i] & rest) > infinity && floats[i] != nan);
+  if (differ) return ~std::size_t{0};
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    const auto v = hn::LoadU(d, floats + i);
+    const auto is_number = hn::Ne(v, nans);
+    hn::StoreU(hn::Compress(v, is_number), d, floats + numbers);
+    numbers += hn::CountTrue(d, is_number);
+  }
+  for (std::size_t i = whole; i < count; ++i)
+    if (floats[i] != nan) floats[numbers++] = floats[i];
+  std::fill(floats + numbers, floats + count, nan);
+  return numbers;
 }
 
 void pack_all(const std::uint32_t* HWY_RESTRICT keys, const std::uint32_t* HWY_RESTRICT values,
@@ -392,11 +429,28 @@ const auto& short_sort_of_floats() {
 template <class Word>
 using FloatOf = std::conditional_t<sizeof(Word) == 4, float, double>;
 
+// True if a list of so many floats is sorted faster without codes.
+template <class Word>
+bool sorts_floats(std::size_t count) {
+  const std::size_t most = short_sort_of_floats<Word>().most;
+  return most != 0 && count <= most;
+}
 template <class Word>
 bool copy_plain_floats(const Word* in, Word* out, std::size_t count) {
   HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
-  const std::size_t most = short_sort_of_floats<Word>().most;
-  return most != 0 && count <= most && HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
+  return sorts_floats<Word>(count) && HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count) == 0;
+}
+template <class Word>
+std::optional<std::size_t> copy_numbers(const Word* in, Word* out, std::size_t count) {
+  HWY_EXPORT_T(CopyFloats, copy_floats<Word>);
+  HWY_EXPORT_T(MoveNan, move_equal_nan<Word>);
+  if (!sorts_floats<Word>(count)) return {};
+  const unsigned kinds = HWY_DYNAMIC_DISPATCH_T(CopyFloats)(in, out, count);
+  if (kinds == 0) return count;
+  if (kinds != HWY_NAMESPACE::has_nan) return {};
+  const std::size_t numbers = HWY_DYNAMIC_DISPATCH_T(MoveNan)(out, count);
+  if (numbers > count) return {};
+  return numbers;
 }
 template <class Word>
 void sort_plain_floats(Word* floats, std::size_t count) {
@@ -482,6 +536,8 @@ SORTIUM_SAMPLE_WORDS(64)
                        Coding<std::uint32_t>);                                                    \
   template CodeRange range_of_codes(const std::uint##bits##_t*, std::size_t);                     \
   template bool copy_plain_floats(const std::uint##bits##_t*, std::uint##bits##_t*, std::size_t); \
+  template std::optional<std::size_t> copy_numbers(const std::uint##bits##_t*,                    \
+                                                   std::uint##bits##_t*, std::size_t);            \
   template void sort_plain_floats(std::uint##bits##_t*, std::size_t);                             \
   template void make_words(const std::uint##bits##_t*, std::uint32_t*, std::size_t, Window,       \
                            unsigned);                                                             \
