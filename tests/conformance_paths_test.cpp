@@ -161,8 +161,8 @@ TEST(Floats, ClassesHaveDigits) {
   }
 }
 
-// Returns 1 if some launches find nothing to do: those of `phases`, or the last one if there are no
-// phases.
+// Returns true if the keys are sorted without some launches: those of `phases`, or the last one if
+// there are no phases.
 bool is_sorted_without(Trial& trial, const Case& c, const Method& method,
                        const std::vector<std::string_view>& phases) {
   const Plan plan(test_device(), c.problem, method);

@@ -324,11 +324,13 @@ TEST(ShortLists, OfOnesweep) {
         cases.push_back({p, p.keys_out && turn % 4 < 2, d, turn});
       }
   if (is_simulated()) cases.resize(26);
-  for (const unsigned end : {16u, 31u}) {  // this NaN's bits lie where NaNs belong, but not these
-    cases.push_back({{.key = KeyType::f32, .count = small ? 701u : 90'001u, .end_bit = end},
-                     false,
-                     Distribution::one_nan,
-                     end});
+  // Of a range of bits, those of this NaN need not lie where NaNs belong.
+  for (const unsigned end : {16u, 31u}) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed)
+      cases.push_back({{.key = KeyType::f32, .count = small ? 701u : 90'001u, .end_bit = end},
+                       false,
+                       Distribution::one_nan,
+                       end + seed});
     cases.push_back({{.key = KeyType::f16,
                       .count = small ? 703u : 90'003u,
                       .payload = Payload::values,

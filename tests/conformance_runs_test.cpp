@@ -70,7 +70,7 @@ TEST(FloatsOfTheHost, AreSortedBesideNans) {
       for (const auto d : {Distribution::one_nan, Distribution::other_nan, Distribution::ties})
         for (const auto order : {Order::ascending, Order::descending})
           for (const bool in_place : {false, true}) {
-            ++seed;
+            seed += 7;  // each case gets every share of NaN
             if (count > 1'000'000 && (key != KeyType::f32 || in_place)) continue;
             const Case c{{.key = key, .count = count, .order = order}, in_place, d, seed};
             EXPECT_EQ(run_stable(trial, c, {"sample"}), "") << describe(c);

@@ -81,7 +81,7 @@ TEST(ShortSegments, AreSortedAtOnce) {
     if (small && length < 64) continue;
     const auto add = [&](Problem problem, Distribution d) {
       problem.count = small ? 1'003 : 50'021;
-      Case c{problem, cases.size() % 2 == 0, d, length};
+      Case c{problem, cases.size() % 2 == 0, d, length + cases.size()};
       set_segments(c, Lengths::borders, {length - 1}, 4);
       cases.push_back(std::move(c));
     };

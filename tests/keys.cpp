@@ -239,7 +239,7 @@ std::vector<std::uint64_t> make_keys(Distribution distribution, const Problem& p
     case Distribution::one_nan:
     case Distribution::other_nan: {
       const std::uint64_t infinity = info(problem.key).infinity, sign = all ^ (all >> 1),
-                          of_thousand = std::array{1, 100, 500, 1000}[seed % 4];
+                          of_thousand = std::array{1, 100, 500, 999, 1000}[seed % 5];
       if (infinity == 0) return make_keys(Distribution::random, problem, seed);
       const std::uint64_t exponent = infinity & (~infinity + 1);  // the unit of exponents
       const bool is_negative =

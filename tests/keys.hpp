@@ -27,8 +27,8 @@ enum class Distribution : std::uint8_t {
             // all, by the seed; not in the table
   ties,  // floats of four exponents, and 0.1 %, 10 % or 50 % NaN, or NaN, -0 and +0, or one kind of
          // NaN and -0, by the seed; not in the table
-  one_nan,    // floats of four exponents, and 0.1 %, 10 %, 50 % or all of the NaN without payload
-              // whose sign puts its bits where NaNs belong; not in the table
+  one_nan,    // floats of four exponents, and 0.1 %, 10 %, 50 %, 99.9 % or all of the NaN without
+              // payload whose sign puts its bits where NaNs belong; not in the table
   other_nan,  // the same, and one NaN of the other sign; not in the table
   clusters,   // a wide window with outliers, a narrow cluster and a frequent key; not in the table
   peaks,  // floats: peaks of few exponents on one side of zero or on both, by the seed, and some

@@ -345,8 +345,8 @@ TEST(MsdShape, IntegersOf32BitsMayBeEqualized) {
   for (const auto key : {KeyType::u32, KeyType::i32}) {
     EXPECT_TRUE(may_be_equalized(keys(1, key)));
     EXPECT_FALSE(shape_of(keys(32 * million, key)).equalizer.possible());
-    EXPECT_FALSE(shape_of(pairs(16 * million, key)).equalizer.possible());
-    EXPECT_TRUE(shape_of(pairs(17 * million, key)).equalizer.possible());
+    EXPECT_FALSE(shape_of(pairs(24 * million, key)).equalizer.possible());
+    EXPECT_TRUE(shape_of(pairs(25 * million, key)).equalizer.possible());
     for (std::uint64_t count = 33 * million; count <= 110 * million; count = count * 5 / 4)
       for (const auto& p : {keys(count, key), pairs(count, key), pairs(count, key, 8)}) {
         const Shape s = shape_of(p);

@@ -1,8 +1,8 @@
 // Compares Sortium's segmented sort and its top-k with CUB and, if built with it, moderngpu: the
 // same records on the same GPU, interleaved in one run. Each result is compared with CUB's byte for
-// byte or, if keys may be NaN or -0, with a sort on the host. Sortium sorts through its public API,
-// in this program's own context and stream; the result of the same sort captured in a CUDA graph is
-// compared too.
+// byte. If keys of segments or rows may be NaN or -0, Sortium's are compared with a sort on the
+// host, and CUB's are not compared. Sortium sorts through its public API, in this program's own
+// context and stream; the result of the same sort captured in a CUDA graph is compared too.
 //   compare_segments [--n COUNT] [--seconds S] [--json FILE] [CASE…]
 //   CASE: segments:key:value:lengths:distribution[:count], such as segments:f32:u32:0-31:normal;
 //         rows:key:value:length:distribution[:count], the same for segments of equal length, which
@@ -179,7 +179,7 @@ class Comparison {
     peers::SegmentedSort into_got = into_expected;
     into_got.keys_out = number(got_keys);
     into_got.values_out = number(got_values);
-    // CUB does not order NaN, and -0 as +0, as Sortium does.
+    // CUB does not treat NaN and -0 as Sortium does.
     const bool by_host = floats && distribution.find('+') != std::string::npos;
     if (by_host) sort_on_host(host_offsets, keys, values, expected_keys, expected_values);
     const peers::SegmentedSort& by_cub = by_host ? into_got : into_expected;
@@ -223,7 +223,7 @@ class Comparison {
       peers::cub_segmented_radix(temp.data, given, into_got, gpu_.stream);
     };
     const auto ours = [&] { plan.run(*gpu_.queue, operands); };
-    // The first contender is the reference for the others.
+    // Unless `by_host`, the first contender is the reference for the others.
     std::vector<Contender> all{contender("cub-segmented-sort", sort, [] { return true; })};
     // CUB's segmented radix sort uses a work-group for each segment: millions of segments would
     // take it about a second.

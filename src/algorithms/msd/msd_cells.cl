@@ -16,9 +16,9 @@ PARAMETER(CELLS)  // a power of two up to 2^16, and a multiple of 2 * WG; 0: the
 // The value of *skewed if a cell has so many samples that buckets would be too large.
 #define VERDICT_CROWDED 2u
 
-// The order by which keys are sorted. Floats that tie (NaN, -0.0) are not sorted by cells. The
-// exception are lists whose only NaN is PLACED_NAN, if NaNs come last: NaNs are in no cell, and are
-// written behind all other keys.
+// The order by which keys are sorted. Floats that tie (NaN, -0.0) are not sorted by cells.
+// Exception: if NaNs come last and PLACED_NAN is the only one, they are in no cell, and are written
+// behind all other keys.
 #if KEY_FLOAT && KEY_NAN == NAN_LAST
 #define IN_NO_CELL(key) is_nan(key)
 #else

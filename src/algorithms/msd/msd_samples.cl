@@ -22,7 +22,7 @@ PARAMETER(ITEM_BITS)     // not 0: mapped keys are sorted by items of this many 
                          // distance from a bucket's first order and the position in the bucket
 PARAMETER(TELLS_REPEATS)   // 1: samples tell whether keys repeat
 PARAMETER(STRETCH_MOST)    // with STRETCHES: log2 of the largest scale
-PARAMETER(STRETCH_DIGITS)  // keys are stretched only if the samples differ in so many digits
+PARAMETER(STRETCH_DIGITS)  // keys are stretched only if samples differ in at least so many digits
 PARAMETER(MAP_DIGITS)      // the same for mapped and equalized keys
 PARAMETER(FEW_DIGITS)  // not 0: samples tell whether most digits have few values; if so, *skewed
                        // becomes FEW_DIGITS

@@ -114,8 +114,8 @@ struct CountShape {
   std::uint64_t sample_stride = 0;  // keys from one sample to the next
   bool tells_repeats = false;       // samples tell whether keys repeat
   bool tells_few_digits = false;    // samples tell whether most digits have few values
-  // Keys are stretched, or mapped or equalized, only if the samples differ in so many digits of 8
-  // bits.
+  // Keys are stretched, or mapped or equalized, only if the samples differ in at least so many
+  // digits of 8 bits.
   unsigned stretch_digits = 0, map_digits = 0;
   std::uint64_t words = 0;  // 32-bit words of local memory for the counts
   std::uint64_t groups = 0;

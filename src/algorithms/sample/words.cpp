@@ -50,8 +50,8 @@ void decode_all(Word* codes, std::size_t count, Coding<Word> c) {
     for (std::size_t i = 0; i < count; ++i) codes[i] = float_key(codes[i], c);
 }
 
-// Copies the floats unless `out` is `in`. Returns 0 if they are plain, else the sum of two of
-// these.
+// Copies the floats unless `out` is `in`. Returns 0 if they are plain, else the sum of what
+// applies.
 constexpr unsigned has_nan = 1, has_both_zeros = 2;
 template <class Word>
 unsigned copy_floats(const Word* in, Word* out, std::size_t count) {
@@ -70,7 +70,8 @@ unsigned copy_floats(const Word* in, Word* out, std::size_t count) {
   return (nan != 0 ? has_nan : 0) + ((positive & negative) != 0 ? has_both_zeros : 0);
 }
 
-// Moves NaN behind the other floats, if all of them have the same bits. Returns the number of the
+// Moves NaN, of which there must be one, behind the other floats, if all NaN have the same bits.
+// Returns the number of the
 // others, or ~0 if NaN differ: then nothing has moved. It stores whole vectors, but only over
 // floats that have been read.
 template <class Word>
@@ -79,8 +80,8 @@ std::size_t move_equal_nan(Word* floats, std::size_t count) {
   const hn::ScalableTag<Word> d;
   const std::size_t lanes = hn::Lanes(d), whole = count / lanes * lanes;
   const auto rests = hn::Set(d, rest), infinities = hn::Set(d, infinity);
-  const auto* const first = std::find_if(
-      floats, floats + count, [](Word word) HWY_ATTR { return (word & rest) > infinity; });
+  const Word* first = floats;
+  while ((*first & rest) <= infinity) ++first;
   const Word nan = *first;
   const auto nans = hn::Set(d, nan);
   auto differs = hn::Zero(d);
