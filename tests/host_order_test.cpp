@@ -272,7 +272,7 @@ TEST(HostOrder, OfSegments) {
   unsigned turn = 0;
   for (const auto key : {KeyType::u8, KeyType::i16, KeyType::f16, KeyType::bf16, KeyType::u32,
                          KeyType::f32, KeyType::i64, KeyType::f64})
-    for (unsigned i = 0; i < 24; ++i, ++turn) {
+    for (unsigned i = 0; i < (info(key).is_float ? 72 : 24); ++i, ++turn) {
       const bool rows = turn % 5 < 2;
       const std::uint64_t row_length = lengths[random.below(lengths.size())];
       std::vector<std::uint64_t> offsets{0};
@@ -289,7 +289,9 @@ TEST(HostOrder, OfSegments) {
       p.segments = offsets.size() - 1;
       p.offset_bytes = rows ? 0 : 8;
       SCOPED_TRACE(fmt::format("{}, turn {}", info(key).name, turn));
-      const auto keys = mixed_keys(p, random);
+      const bool has_nans = info(key).is_float && i % 4 >= 2;
+      const auto nans = i % 8 < 6 ? Distribution::one_nan : Distribution::other_nan;
+      const auto keys = has_nans ? make_keys(nans, p, turn) : mixed_keys(p, random);
       std::vector<std::uint64_t> order(p.count), expected(p.count);
       std::iota(order.begin(), order.end(), std::uint64_t{0});
       for (std::size_t s = 0; s < p.segments; ++s)

@@ -93,14 +93,25 @@ nb::object topk_plain(nb::handle x, std::uint64_t k, nb::handle largest) {
   return nb::make_tuple(values, positions);
 }
 
-// True if the last one of sorted keys is NaN.
-bool end_with_nan(const Problem& p, const void* sorted) {
+// Returns how many of the sorted keys come before NaN.
+std::uint64_t count_before_nan(const Problem& p, const void* sorted) {
   const auto& type = sortium::info(p.key);
-  if (!type.is_float) return false;
-  std::uint64_t last = 0;
-  std::memcpy(&last, static_cast<const std::byte*>(sorted) + (p.count - 1) * type.bytes,
-              type.bytes);
-  return (last & (~std::uint64_t{0} >> (65 - type.bits()))) > type.infinity;
+  if (!type.is_float) return p.count;
+  const auto is_nan = [&](std::uint64_t i) {
+    std::uint64_t key = 0;
+    std::memcpy(&key, static_cast<const std::byte*>(sorted) + i * type.bytes, type.bytes);
+    return (key & (~std::uint64_t{0} >> (65 - type.bits()))) > type.infinity;
+  };
+  std::uint64_t low = 0, high = p.count;
+  if (high != 0 && !is_nan(high - 1)) return high;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (is_nan(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
 }
 
 // The runs of sorted keys with their positions.
@@ -141,7 +152,7 @@ void sort_with_positions(const Keys& keys, void* sorted, std::vector<std::int64_
 
 // Returns a tuple of the distinct keys, sorted, the position of each one's first occurrence, for
 // each key the number of its equal, and the numbers of occurrences. Those that are not wanted are
-// None. All NaN are one; without `equal_nan`, arrays with NaN need the general path.
+// None. All NaN are one or, without `equal_nan`, each is distinct.
 nb::object unique_plain(nb::handle x, nb::handle equal_nan, nb::handle indices, nb::handle inverse,
                         nb::handle counts) {
   const Keys keys(x, false);
@@ -157,19 +168,24 @@ nb::object unique_plain(nb::handle x, nb::handle equal_nan, nb::handle indices, 
   if (moves || with_lengths) lengths = empty_positions(n);
   void* const sorted = data_of(values);
   auto* const of_runs = lengths.is_none() ? nullptr : static_cast<std::int64_t*>(data_of(lengths));
-  bool has_split_nan = false;
   const std::uint64_t runs = without_gil(n, [&] {
     std::vector<std::int64_t> positions(moves ? n : 0);
     sort_with_positions(keys, sorted, positions);
-    has_split_nan = splits_nan && end_with_nan(keys.problem, sorted);
-    if (has_split_nan) return n;
-    const Runs found{positions.data(), of_runs,
-                     sortium::unique_host(keys.problem, {sorted, sorted}, of_runs, 8, host)};
+    Problem p = keys.problem;
+    if (splits_nan) p.count = count_before_nan(p, sorted);
+    std::uint64_t distinct =
+        p.count == 0 ? 0 : sortium::unique_host(p, {sorted, sorted}, of_runs, 8, host);
+    // Each of the others is a run.
+    const std::uint64_t bytes = keys.element_bytes(), nans = n - p.count;
+    std::memmove(static_cast<std::byte*>(sorted) + distinct * bytes,
+                 static_cast<const std::byte*>(sorted) + p.count * bytes, nans * bytes);
+    if (of_runs != nullptr) std::fill_n(of_runs + distinct, nans, std::int64_t{1});
+    distinct += nans;
+    const Runs found{positions.data(), of_runs, distinct};
     if (with_inverse) store_inverse(found, static_cast<std::int64_t*>(data_of(where)));
     if (with_firsts) store_firsts(found, static_cast<std::int64_t*>(data_of(firsts)));
     return found.count;
   });
-  if (has_split_nan) return nb::none();
   for (const auto& array : {values, firsts, lengths})
     if (!array.is_none()) shorten(array, runs);
   return nb::make_tuple(values, firsts, where, with_lengths ? lengths : nb::none());

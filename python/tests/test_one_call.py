@@ -3,6 +3,8 @@ dtype, and what sends them to the general path."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -111,6 +113,21 @@ def test_each_nan_is_distinct_if_equal_nan_is_false():
     np.testing.assert_array_equal(ps.unique(x, equal_nan=False), [1, np.nan, np.nan])
     np.testing.assert_array_equal(ps.unique(x), [1, np.nan])
     np.testing.assert_array_equal(ps.unique(np.array([2.0, 1]), equal_nan=False), [1, 2])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("count", [1, 7, 1000, 150_000])
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_each_nan_is_distinct(dtype: str, count: int, share: float) -> None:
+    rng = np.random.default_rng(count)
+    x = rng.integers(0, 300, count).astype(dtype)
+    x[rng.random(count) < share] = np.nan
+    every = np.unique(x, True, True, True, equal_nan=False)  # with the indices, its sort is stable
+    for wanted in itertools.product([False, True], repeat=3):
+        ours = ps.unique(x, *wanted, equal_nan=False)
+        theirs = [every[0], *(a for a, is_wanted in zip(every[1:], wanted) if is_wanted)]
+        for a, b in zip(ours if any(wanted) else [ours], theirs):
+            np.testing.assert_array_equal(a, b)
 
 
 X = np.arange(10.0)

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -169,20 +170,67 @@ void copy_heads(const Problem& problem, const UniquePlan::Operands& o,
   const auto* const keys = at<const Key>(o.keys_in);
   auto* const keys_out = at<Key>(o.keys_out);
   auto* const lengths = at<Length>(o.lengths);
+  const bool has_values = static_cast<bool>(o.values_out);
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
-    auto& mine = pieces[p];
-    std::uint64_t to = mine.place;
+    // Locals, which stores through the pointers cannot change.
+    const std::uint64_t place = pieces[p].place;
+    std::uint64_t to = place, first = 0, last = 0;
     heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
       if (is_head == 0) return;
       if (keys_out != nullptr) keys_out[to] = keys[i];
-      if (o.values_out) copy_value<Value>(problem, o, i, to);
-      if (to == mine.place)
-        mine.first = i;
+      if (has_values) copy_value<Value>(problem, o, i, to);
+      if (to == place)
+        first = i;
       else if (lengths != nullptr)
-        lengths[to - 1] = static_cast<Length>(i - mine.last);
-      mine.last = i;
+        lengths[to - 1] = static_cast<Length>(i - last);
+      last = i;
       ++to;
     });
+    pieces[p].first = first;
+    pieces[p].last = last;
+  });
+}
+
+// Copies the first key of each run of [begin, end) to the output from `to` on, unless it has no
+// keys, and writes to `starts` how far the runs' first keys are from `begin`.
+template <class Length, class Key, class Rank>
+void copy_starts(std::uint64_t begin, std::uint64_t end, const UniquePlan::Operands& o,
+                 const RunHeads<Key, Rank>& heads, std::uint64_t to, Length* starts) {
+  const auto* const keys = at<const Key>(o.keys_in);
+  auto* const keys_out = at<Key>(o.keys_out);
+  if constexpr (RunHeads<Key, Rank>::by_vectors && sizeof(Key) >= 2) {
+    Key places[block], of_heads[block];
+    std::iota(places, places + block, Key{0});
+    heads.blocks(
+        begin, end, [&](std::uint64_t i, const Rank* ranks, Rank before, std::uint64_t count) {
+          const std::uint64_t found = sample::copy_heads(ranks, places, count, before, of_heads);
+          if (keys_out != nullptr)
+            sample::copy_heads(ranks, keys + i, count, before, keys_out + to);
+          for (std::uint64_t k = 0; k < found; ++k)
+            starts[k] = static_cast<Length>(i - begin + of_heads[k]);
+          to += found, starts += found;
+        });
+  } else {
+    heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
+      if (is_head == 0) return;
+      if (keys_out != nullptr) keys_out[to++] = keys[i];
+      *starts++ = static_cast<Length>(i - begin);
+    });
+  }
+}
+
+// The same as copy_heads() for keys without values.
+template <class Length, class Key, class Rank>
+void copy_keys_and_lengths(const Problem& problem, const UniquePlan::Operands& o,
+                           const RunHeads<Key, Rank>& heads, std::vector<RunsOfPiece>& pieces) {
+  in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
+    if (pieces[p].runs == 0) return;
+    Length* const starts = at<Length>(o.lengths) + pieces[p].place;
+    copy_starts(begin, end, o, heads, pieces[p].place, starts);
+    const std::uint64_t last = pieces[p].runs - 1;
+    pieces[p].first = begin + starts[0];
+    pieces[p].last = begin + starts[last];
+    for (std::uint64_t run = 0; run < last; ++run) starts[run] = starts[run + 1] - starts[run];
   });
 }
 
@@ -268,7 +316,10 @@ std::uint64_t unique(const Problem& problem, const UniquePlan::Operands& o, unsi
     with_number(problem.value_bytes, [&](auto value) {
       with_number(length_bytes, [&](auto length) {
         using Length = decltype(length);
-        copy_heads<decltype(value), Length>(problem, o, heads, pieces);
+        if (o.values_out)
+          copy_heads<decltype(value), Length>(problem, o, heads, pieces);
+        else
+          copy_keys_and_lengths<Length>(problem, o, heads, pieces);
         if (o.lengths) write_last_lengths(pieces, problem.count, at<Length>(o.lengths));
       });
     });

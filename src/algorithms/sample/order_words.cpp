@@ -192,9 +192,10 @@ CodeTies ties_of_all(const Word* codes, std::size_t count) {
     highest = std::max(highest, code);
   }
   if (highest < nan) return {lower_zero != 0, upper_zero != 0};
+  // Codes of numbers become larger than those of NaN: the difference wraps around.
   for (std::size_t i = 0; i < count; ++i)
-    lowest = std::min(lowest, codes[i] < nan ? static_cast<Word>(~Word{0}) : codes[i]);
-  return {lower_zero != 0, upper_zero != 0, lowest, highest};
+    lowest = std::min(lowest, static_cast<Word>(codes[i] - nan));
+  return {lower_zero != 0, upper_zero != 0, static_cast<Word>(lowest + nan), highest};
 }
 
 // Types is a pair of Key and Word: HWY_EXPORT_T takes one type.

@@ -213,11 +213,8 @@ class SegmentedHostSorter final : public Sorter {
     const auto coding = sample::coding_of<Key>(problem_);
     if constexpr (sizeof(Key) >= 4)
       if (coding.is_float && problem_.order == Order::ascending &&
-          count >= least_of_floats * (last - first) && sample::copy_plain_floats(in, out, count)) {
-        for (std::uint64_t s = first; s < last; ++s)
-          sample::sort_plain_floats(out + (offsets[s] - begin), offsets[s + 1] - offsets[s]);
+          count >= least_of_floats * (last - first) && sort_floats(in, out, offsets, first, last))
         return true;
-      }
     sample::encode(in, out, count, coding);
     if (coding.is_float && sample::ties_of(out, count).differ()) {
       if (in == out) sample::decode(out, count, coding);
@@ -226,6 +223,22 @@ class SegmentedHostSorter final : public Sorter {
     for (std::uint64_t s = first; s < last; ++s)
       sample::sort_words(out + (offsets[s] - begin), offsets[s + 1] - offsets[s]);
     sample::decode(out, count, coding);
+    return true;
+  }
+
+  // Returns false if not all of these segments can be sorted without codes. Some are then sorted.
+  template <class Key, class Offset>
+  static bool sort_floats(const Key* in, Key* out, const Offset* offsets, std::uint64_t first,
+                          std::uint64_t last) {
+    const std::uint64_t begin = offsets[first];
+    const bool are_plain = sample::copy_plain_floats(in, out, offsets[last] - begin);
+    for (std::uint64_t s = first; s < last; ++s) {
+      const std::uint64_t at = offsets[s] - begin, count = offsets[s + 1] - offsets[s];
+      const auto numbers =
+          are_plain ? std::optional(count) : sample::copy_numbers(in + at, out + at, count);
+      if (!numbers) return false;
+      sample::sort_plain_floats(out + at, *numbers);
+    }
     return true;
   }
 
