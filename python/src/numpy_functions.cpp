@@ -175,7 +175,7 @@ nb::object unique_plain(nb::handle x, nb::handle equal_nan, nb::handle indices, 
     if (splits_nan) p.count = count_before_nan(p, sorted);
     std::uint64_t distinct =
         p.count == 0 ? 0 : sortium::unique_host(p, {sorted, sorted}, of_runs, 8, host);
-    // Each of the others is a run.
+    // Each NaN is a run.
     const std::uint64_t bytes = keys.element_bytes(), nans = n - p.count;
     std::memmove(static_cast<std::byte*>(sorted) + distinct * bytes,
                  static_cast<const std::byte*>(sorted) + p.count * bytes, nans * bytes);

@@ -124,9 +124,10 @@ def test_each_nan_is_distinct(dtype: str, count: int, share: float) -> None:
     x[rng.random(count) < share] = np.nan
     every = np.unique(x, True, True, True, equal_nan=False)  # with the indices, its sort is stable
     for wanted in itertools.product([False, True], repeat=3):
+        assert _native.unique_plain(x, False, *wanted) is not None
         ours = ps.unique(x, *wanted, equal_nan=False)
         theirs = [every[0], *(a for a, is_wanted in zip(every[1:], wanted) if is_wanted)]
-        for a, b in zip(ours if any(wanted) else [ours], theirs):
+        for a, b in zip(ours if any(wanted) else [ours], theirs, strict=True):
             np.testing.assert_array_equal(a, b)
 
 

@@ -162,32 +162,28 @@ void copy_value(const Problem& problem, const UniquePlan::Operands& o, std::uint
                 bytes);
 }
 
-// Copies the first record of each run to the output, and writes the lengths of the runs that end
-// within their piece.
+// Copies the first record of each run, with its value, to the output, and writes the lengths of the
+// runs that end within their piece.
 template <class Value, class Length, class Key, class Rank>
 void copy_heads(const Problem& problem, const UniquePlan::Operands& o,
                 const RunHeads<Key, Rank>& heads, std::vector<RunsOfPiece>& pieces) {
   const auto* const keys = at<const Key>(o.keys_in);
   auto* const keys_out = at<Key>(o.keys_out);
   auto* const lengths = at<Length>(o.lengths);
-  const bool has_values = static_cast<bool>(o.values_out);
   in_pieces(problem.count, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t p) {
-    // Locals, which stores through the pointers cannot change.
-    const std::uint64_t place = pieces[p].place;
-    std::uint64_t to = place, first = 0, last = 0;
+    auto& mine = pieces[p];
+    std::uint64_t to = mine.place;
     heads.each(begin, end, [&](std::uint64_t i, unsigned is_head) {
       if (is_head == 0) return;
       if (keys_out != nullptr) keys_out[to] = keys[i];
-      if (has_values) copy_value<Value>(problem, o, i, to);
-      if (to == place)
-        first = i;
+      copy_value<Value>(problem, o, i, to);
+      if (to == mine.place)
+        mine.first = i;
       else if (lengths != nullptr)
-        lengths[to - 1] = static_cast<Length>(i - last);
-      last = i;
+        lengths[to - 1] = static_cast<Length>(i - mine.last);
+      mine.last = i;
       ++to;
     });
-    pieces[p].first = first;
-    pieces[p].last = last;
   });
 }
 
@@ -198,7 +194,7 @@ void copy_starts(std::uint64_t begin, std::uint64_t end, const UniquePlan::Opera
                  const RunHeads<Key, Rank>& heads, std::uint64_t to, Length* starts) {
   const auto* const keys = at<const Key>(o.keys_in);
   auto* const keys_out = at<Key>(o.keys_out);
-  if constexpr (RunHeads<Key, Rank>::by_vectors && sizeof(Key) >= 2) {
+  if constexpr (RunHeads<Key, Rank>::by_vectors) {
     Key places[block], of_heads[block];
     std::iota(places, places + block, Key{0});
     heads.blocks(

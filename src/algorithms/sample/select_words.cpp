@@ -15,6 +15,22 @@ namespace sortium::sample::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Stores the lanes of `mask`, one after the other, and returns their number. Writes nothing else:
+// what lies behind them may be another thread's.
+template <class D, class V, class M>
+HWY_INLINE std::size_t store_selected(D d, V v, M mask, hn::TFromD<D>* to) {
+#if HWY_ARCH_X86
+  return hn::CompressBlendedStore(v, mask, d, to);
+#else
+  // Arm's instruction sets would load, blend and store a whole vector.
+  hn::TFromD<D> selected[hn::MaxLanes(D())];
+  const std::size_t count = hn::CountTrue(d, mask);
+  hn::StoreU(hn::Compress(v, mask), d, selected);
+  std::memcpy(to, selected, count * sizeof *to);
+  return count;
+#endif
+}
+
 // Codes as vectors, computed from the keys: code_of(). Those at `whole` and behind it do not fill a
 // vector.
 template <class Word, bool are_floats>
@@ -158,7 +174,7 @@ HWY_INLINE void split(const In& in, Tied<Word> tied, const Element& element, con
     if (HWY_LIKELY(lanes <= static_cast<std::size_t>(end - to)))
       store_lanes(d, v, mask, to);
     else
-      hn::CompressBlendedStore(v, mask, d, to);
+      store_selected(d, v, mask, to);
   };
   const auto first = hn::Set(d, tied.first),
              span = hn::Set(d, static_cast<Word>(tied.last - tied.first));
@@ -233,7 +249,7 @@ std::size_t copy_all_heads(const Code* HWY_RESTRICT codes, const Code* HWY_RESTR
   if (codes[0] != before) to[found++] = keys[0];
   for (; i + lanes <= count; i += lanes) {
     const auto is_head = hn::Ne(hn::LoadU(d, codes + i), hn::LoadU(d, codes + i - 1));
-    found += hn::CompressBlendedStore(hn::LoadU(d, keys + i), is_head, d, to + found);
+    found += store_selected(d, hn::LoadU(d, keys + i), is_head, to + found);
   }
   for (; i < count; ++i)
     if (codes[i] != codes[i - 1]) to[found++] = keys[i];

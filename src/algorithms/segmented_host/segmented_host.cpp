@@ -189,8 +189,8 @@ class SegmentedHostSorter final : public Sorter {
   }
 
   // Sorts short neighbouring segments of keys without values: makes the codes of all of them, sorts
-  // each segment's, and makes keys of them. Returns false, with the output equal to the input, if
-  // that is not possible.
+  // each segment's, and makes keys of them. Returns false if that is not possible. If the output is
+  // the input, some segments may then be sorted.
   template <class Offset>
   bool sort_by_codes(const Operands& o, const Offset* offsets, std::uint64_t first,
                      std::uint64_t last) const {
