@@ -193,10 +193,10 @@ INLINE ukey_t spread_order(ukey_t order, u32 entry) {
   return ((ukey_t)(entry >> 4) << SPREAD_LOW) + (low << (entry & 15));
 }
 #if CLASS_DIGITS
-// The members of a class may have spread orders with a leading digit (of 8 bits) that no other key
-// has. A digit has the spread orders of CLASS_LEADS leads. If no other key of the list has the
-// leads of the members, `spread` maps these leads to the first two leads of the digit. It has two
-// more words: the first leads of the zeros' and of the NaNs' digit, or NO_CLASS.
+// A class is all NaNs, or all zeros. Its members may get spread orders whose leading digit (8 bits)
+// no other key has. A digit has the spread orders of CLASS_LEADS leads. If no other key of the list
+// has the leads of the members, `spread` maps these leads to the first two leads of the digit. It
+// has two more words: the first leads of the zeros' and of the NaNs' digit, or NO_CLASS.
 #define CLASS_LEADS (1u << (SPREAD_BITS - 8))
 #define NO_CLASS (~0u)
 INLINE u32 class_lead(u32 first, u32 lead) { return first | (lead & 1); }

@@ -65,8 +65,8 @@ typedef struct {
 } cell_tables_t;
 
 // Writes the tables for the chunks for which this work-group takes a ticket. Returns how many these
-// are. Sets *overfull to 1 if a cell has so many keys that its count has overflowed. `n`: the
-// number of keys in all cells.
+// are. Sets *overfull to 1 if a cell has more keys than its count can hold. `n` is the number of
+// keys in all cells together.
 INLINE u32 join_cells(LOCAL cell_memory_t* mine, GLOBAL const u32* counts, cell_tables_t tables,
                       GLOBAL u32* ticket, GLOBAL u32* overfull, u64 n) {
   const u32 t = local_id(),

@@ -36,9 +36,9 @@ constexpr double spread_spare = 3.1, least_spread_spare = 2.22;
 // work-items gain nothing. Measured on an H200.
 constexpr std::array more_local_items{25u, 31u};
 constexpr unsigned least_local_work_group = 128;
-// With more records per work-item, a bucket of spread orders can hold at least this multiple of
-// the mean bucket. In a simulation, the densest bucket of normal keys had up to 3.67 times the
-// mean.
+// If work-items have more records than local_items, a bucket of spread orders has at least this
+// multiple of the mean bucket's records as its capacity. In a simulation with normal keys, the
+// largest bucket had up to 3.67 times the mean.
 constexpr double full_spread_spare = 3.8;
 // In shorter lists than this, sampling costs more than it saves.
 constexpr std::uint64_t sampled_from = std::uint64_t{1} << 22;

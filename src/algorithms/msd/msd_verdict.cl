@@ -127,9 +127,9 @@ INLINE u32 need_other_ways(u32 kinds) {
   return CLASS_DIGITS == 2 && (zeros == (KIND_ZERO | KIND_NEGATIVE_ZERO) ||
                                (nans != 0 && nans != KIND_NAN && nans != KIND_NEGATIVE_NAN));
 }
-// Like bucket_of, but accepts any key. If the key is a member of a class, counts it in *members and
-// returns NO_BUCKET. If its lead has no spread orders, sets *misfits to 1. Adds the key's KIND bits
-// to *kinds.
+// Like bucket_of, but accepts any key. For a member of a class, adds 1 to its number in *members
+// and returns NO_BUCKET. Sets *misfits to 1 if no spread orders are planned for the key's lead.
+// Sets the key's KIND bits in *kinds.
 INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift, u32* members,
                            u32* misfits, u32* kinds) {
   const u32 negative = (u32)(key >> (KEY_BITS - 1));
@@ -152,7 +152,8 @@ INLINE u32 bucket_or_class(LOCAL msd_count_memory_t* mine, ukey_t key, u32 shift
 #endif
 
 // ---- The verdict ----
-// Replaces the work-item's sample i (work-item t) by a number that differs from all other samples.
+// A number in place of sample i of work-item t. It is unlike other samples, so this sample does not
+// count as a repetition.
 #define UNLIKE_OTHERS(i) (ukey_t)(((i)*WG + t) * 0x9e3779b97f4a7c15ul)
 // By pointer: the simulator Oclgrind cannot inline a function that returns so large a structure.
 INLINE void judge(LOCAL msd_count_memory_t* mine, GLOBAL const ukey_t* samples, u32 shift,

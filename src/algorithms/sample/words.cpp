@@ -70,10 +70,9 @@ unsigned copy_floats(const Word* in, Word* out, std::size_t count) {
   return (nan != 0 ? has_nan : 0) + ((positive & negative) != 0 ? has_both_zeros : 0);
 }
 
-// Moves NaN, of which there must be one, behind the other floats, if all NaN have the same bits.
-// Returns the number of the
-// others, or ~0 if NaN differ: then nothing has moved. It stores whole vectors, but only over
-// floats that have been read.
+// Moves all NaN behind the other floats, if they have the same bits. Returns the number of the
+// others. Returns ~0 if the bits of NaN differ: then nothing has moved. There must be a NaN.
+// The stores write whole vectors, but only over floats that have been read.
 template <class Word>
 std::size_t move_equal_nan(Word* floats, std::size_t count) {
   constexpr Word rest = static_cast<Word>(~Word{0}) >> 1, infinity = Ties<Word>::infinity;

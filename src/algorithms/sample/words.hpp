@@ -88,9 +88,9 @@ void sort_and_decode(Code* codes, std::size_t count, Coding<Code> coding);
 // NaN nor zeros of both signs.
 template <class Word>
 [[nodiscard]] bool copy_plain_floats(const Word* in, Word* out, std::size_t count);
-// The same for a list with NaN, if all of these have the same bits: moves them behind the others.
-// Returns the number of the others, which can be sorted as floats. Returns nothing if the floats
-// cannot be sorted so; then `out` is equal to `in` if they are the same.
+// Copies floats that may have NaN. If all NaN have the same bits, moves them behind the others.
+// Returns the number of the others, which can be sorted as floats. Returns nothing if they cannot,
+// or if codes are faster. If `in` and `out` are one list, it has then not changed.
 template <class Word>
 [[nodiscard]] std::optional<std::size_t> copy_numbers(const Word* in, Word* out, std::size_t count);
 // Sorts such floats in ascending order.

@@ -101,8 +101,8 @@ INLINE seen_t load_neighbours(LOCAL round_t* mine, u64 base, u32 all, GLOBAL con
   return seen;
 }
 
-// Returns 1 if a key of the round may tie with a key of different bits, except PLACED_NAN if
-// `excepts_nan` is 1. `suspect` is of this lane.
+// Returns 1 if a key of the round may tie with a key of different bits. If `excepts_nan` is 1,
+// PLACED_NAN does not count. `suspect` is of this lane.
 INLINE u32 has_ties(LOCAL const round_t* mine, sub_group_t sg, u32 all, ukey_t suspect,
                     u32 excepts_nan) {
 #if KEY_FLOAT

@@ -171,8 +171,8 @@ INLINE seen_t load_rows(LOCAL round_t* mine, rows_t rows, u64 base, GLOBAL const
 }
 
 #if KEY_FLOAT
-// Returns 1 if a key of the round may tie with a key of different bits, except PLACED_NAN if
-// `excepts_nan` is 1: the same in all lanes. `suspect` is of this lane.
+// Returns 1 if a key of the round may tie with a key of different bits: the same in all lanes. If
+// `excepts_nan` is 1, PLACED_NAN does not count. `suspect` is of this lane.
 INLINE u32 has_ties(LOCAL const round_t* mine, rows_t rows, sub_group_t sg, ukey_t suspect,
                     u32 excepts_nan) {
   u32 ties = suspect > (ukey_t)(2 * (ukey_t)KEY_INFINITY - 1) ? 1 : 0;
